@@ -1,0 +1,1 @@
+"""Numbers only: losses, minimisers, zonotopes. Knows nothing of rows' owners, releases or estimators."""
