@@ -1,0 +1,112 @@
+"""The seams: what an outsider implements to add a source, a statistic, a mechanism or a channel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from suffice.core.bounds import Sensitivity
+    from suffice.core.guarantees import Promise
+    from suffice.core.laws import Law
+    from suffice.core.units import Unit
+
+__all__ = ["Additive", "Fragment", "Source", "Statistic"]
+
+
+class Fragment(Protocol):
+    """A piece of a source that can be sent to a worker: it pickles, has an id, and yields batches."""
+
+    @property
+    def id(self) -> str:
+        """The piece's name; the same piece has the same id whoever reads it."""
+        ...
+
+    @property
+    def start(self) -> int:
+        """How many rows of the source come before this piece."""
+        ...
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, a batch at a time."""
+        ...
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Rows, read in fragments and only as far as the columns asked for."""
+
+    @property
+    def name(self) -> str:
+        """The public name: a path pattern, a query, or what the owner called it."""
+        ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns, known without reading a row."""
+        ...
+
+    def fragments(self, columns: Sequence[str]) -> Iterable[Fragment]:
+        """The pieces, holding these columns only."""
+        ...
+
+
+class Statistic(Protocol):
+    """An exact sum over rows on an integer grid, and how far one neighbour can move it.
+
+    A state starts at `init`, takes batches by `update`, is joined by `merge` in any order or
+    grouping, and becomes integers by `finalise`.
+    """
+
+    def resolve(self, source: Source, unit: Unit) -> Statistic:
+        """The same statistic with everything settled that public facts settle."""
+        ...
+
+    def reads(self) -> tuple[str, ...]:
+        """The source columns that the sum is over."""
+        ...
+
+    def init(self) -> Any:
+        """The state of no rows."""
+        ...
+
+    def update(self, state: Any, batch: pa.RecordBatch) -> Any:
+        """The state after these rows too."""
+        ...
+
+    def merge(self, one: Any, two: Any) -> Any:
+        """The state of the rows of both."""
+        ...
+
+    def finalise(self, state: Any) -> NDArray[np.int64]:
+        """The exact sum in grid units."""
+        ...
+
+    def sensitivity(self, unit: Unit, public: Any) -> Sensitivity:
+        """The furthest that one neighbour moves the sum, from public facts."""
+        ...
+
+
+class Additive(Protocol):
+    """Noise on an exact sum. It states what it promises before it touches a row."""
+
+    def promise(self) -> Promise:
+        """What is charged."""
+        ...
+
+    def law(self, sensitivity: Sensitivity, dimension: int, classes: int) -> Law:
+        """The noise that keeps the promise for this sensitivity."""
+        ...
+
+    def also(self, sensitivity: Sensitivity, law: Law) -> tuple[Promise, ...]:
+        """Other promises that the same draw keeps."""
+        ...
+
+    def perturb(self, total: NDArray[np.int64], law: Law) -> NDArray[np.int64]:
+        """The sum plus a fresh draw."""
+        ...

@@ -1,0 +1,1 @@
+"""The release file: artefact, codec, seal and card. No rows, no samplers."""
