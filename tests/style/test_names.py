@@ -13,8 +13,8 @@ LATER = [
     r"\b" + "TO" + r"DO\b",
     r"\b" + "FIX" + r"ME\b",
     r"\b" + "XX" + r"X\b",
-    "NotImplemented" + "Error",
-    r"(?i)\bissues? " + "#" + r"\d",
+    r"\braise NotImplemented" + "Error",
+    r"\b[Ii]ssues? " + "#" + r"\d",
     r"(?<![\w.~/-])/(" + "work" + "|" + "root" + "|" + "home" + "|" + "Users" + r")/\w",
 ]
 
