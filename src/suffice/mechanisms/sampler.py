@@ -152,7 +152,8 @@ def _attempt(law: Ideal, digits: list[int], known: int) -> list[int] | None:
         uniforms = [(somewhere + digit) * cell for digit in digits]
         scale = enclose(law.scale)
         nearest = [(scale * x + half).floor().unique_fmpz() for x in law.point(uniforms)]
-    return None if None in nearest else [int(integer) for integer in nearest]
+    decided = [int(integer) for integer in nearest if integer is not None]
+    return decided if len(decided) == len(nearest) else None
 
 
 def _extended(digits: list[int], fresh: bytes, more: int) -> list[int]:
@@ -200,8 +201,8 @@ def _contrast(normals: list[arb], classes: int | None) -> list[arb]:
 
 def _check(scale: Fraction, dimension: int, classes: int | None) -> int:
     """The dimension of the space in which the noise lives, once the numbers make sense."""
-    if not isinstance(scale, Fraction) or scale <= 0:
-        raise InputError(f"A scale of noise is a positive Fraction of grid units; got {scale!r}.")
+    if scale <= 0:
+        raise InputError(f"A scale of noise is a positive Fraction of grid units; got {scale}.")
     if dimension < 1:
         raise InputError(f"Noise needs at least one coordinate; got dimension={dimension}.")
     if classes is not None and classes < 2:
