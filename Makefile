@@ -33,7 +33,7 @@ lint: $(call READY,test)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 fix: $(call READY,test)  ## format, and mend what ruff can mend
 	$(BIN)/ruff format

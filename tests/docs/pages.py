@@ -34,7 +34,7 @@ class Block:
 
     def commands(self) -> list[str]:
         """Return what a reader would type at each `$ suffice`, continued lines joined."""
-        joined = re.sub(r"\\\n *>? *", " ", self.text)
+        joined = re.sub(r" *\\\n *(?:> *)?", " ", self.text)
         return [line[2:] for line in joined.splitlines() if re.match(r"\$ suffice\b", line)]
 
 

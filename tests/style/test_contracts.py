@@ -24,9 +24,7 @@ BREACHES = {
     "one-adapter-sqlite": ("accounting/breach.py", "import sqlite3"),
     "one-adapter-flint": ("mechanisms/breach.py", "import flint"),
     "one-adapter-cryptography": ("releases/breach.py", "from cryptography.hazmat.primitives import hashes"),
-    "one-adapter-duckdb": ("sources/breach.py", "import duckdb"),
-    "one-adapter-dp-accounting": ("accounting/breach.py", "import dp_accounting"),
-    "one-adapter-opendp": ("mechanisms/breach.py", "from opendp import measurements"),
+    "no-adapter-yet": ("mechanisms/breach.py", "from opendp import measurements"),
     "no-root": ("learners/breach.py", "import suffice"),
 }
 # a breach that needs a second file before it is one
