@@ -59,7 +59,8 @@ class Generator:
     def even_gradient(self, z: ArrayLike) -> Array:
         """Derivative of the even part."""
         z = np.asarray(z, dtype=np.float64)
-        return np.sign(z) * (0.5 - self._tail(np.abs(z))) / self.height
+        slope: Array = np.sign(z) * (0.5 - self._tail(np.abs(z))) / self.height
+        return slope
 
     def probability(self, z: ArrayLike) -> Array:
         """The probability of the positive class at margin z."""
@@ -79,5 +80,5 @@ class Generator:
                 middle = (low + high) / 2
                 below = self.slope(middle) < -t
                 low, high = np.where(below, middle, low), np.where(below, high, middle)
-        middle: Array = (low + high) / 2
-        return middle
+        tail: Array = (low + high) / 2
+        return tail
