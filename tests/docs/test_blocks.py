@@ -20,6 +20,26 @@ from tests.docs.pages import EXECUTED, NO_RUN, ROOT, SHOWN, Block, blocks, pages
 AT_MOST_NOT_RUN = 5
 RUN = "import sys; from suffice.cli import main; sys.argv[0] = 'suffice'; sys.exit(main())"
 
+PAGE = r"""Text.
+
+```python
+a = 1
+```
+
+<!-- no-run: it needs a second machine -->
+
+```console
+$ suffice show \
+    x.suffice
+its output
+$ ls
+```
+<!-- exit: 3 -->
+```console
+$ suffice fit
+```
+"""
+
 
 def label(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
@@ -84,11 +104,7 @@ def test_the_readme_shows_both_faces():
 
 def test_blocks_are_read_as_a_reader_reads_them(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(
-        "Text.\n\n```python\na = 1\n```\n\n<!-- no-run: it needs a second machine -->\n\n```console\n"
-        "$ suffice show \\\n    x.suffice\nits output\n$ ls\n```\n<!-- exit: 3 -->\n```console\n$ suffice fit\n```\n",
-        "utf-8",
-    )
+    page.write_text(PAGE, "utf-8")
     first, second, third = blocks(page)
     assert (first.language, first.text, first.line, first.runs) == ("python", "a = 1\n", 4, True)
     assert (second.runs, second.commands()) == (False, ["suffice show x.suffice"])
