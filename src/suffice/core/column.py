@@ -40,6 +40,7 @@ class Coded:
 
     codes: NDArray[np.int32]
     offset: int
+    width: int
     source: str
 
 
@@ -83,7 +84,7 @@ class Numeric:
         measured = Measured(values, offset, self.centre, 1.0 / self.scale, self.name)
         if self.missing != "indicate":
             return [measured]
-        return [measured, Coded(np.where(absent, 0, -1).astype(np.int32), offset + 1, self.name)]
+        return [measured, Coded(np.where(absent, 0, -1).astype(np.int32), offset + 1, 1, self.name)]
 
 
 @final
@@ -144,7 +145,7 @@ class Categorical:
 
     def encode(self, batch: pa.RecordBatch, offset: int) -> list[Measured | Coded]:
         """The coordinates of a batch."""
-        return [Coded(self.codes(batch), offset, self.name)]
+        return [Coded(self.codes(batch), offset, len(self.names()), self.name)]
 
 
 @final
@@ -177,7 +178,7 @@ class Hashed:
 
     def encode(self, batch: pa.RecordBatch, offset: int) -> list[Measured | Coded]:
         """The coordinates of a batch."""
-        return [Coded(self.codes(batch), offset, self.name)]
+        return [Coded(self.codes(batch), offset, len(self.names()), self.name)]
 
     def _bucket(self, level: str | None) -> int:
         text = f"{self.salt}\x1f{self.name}\x1f" + ("\x00" if level is None else f"={level}")
@@ -202,9 +203,10 @@ class Cross:
 
     def encode(self, batch: pa.RecordBatch, offset: int) -> list[Measured | Coded]:
         """The coordinates of a batch."""
-        wide = np.int32(len(self.second.names()))
-        pairs = self.first.codes(batch) * wide + self.second.codes(batch)
-        return [Coded(pairs, offset, f"{self.first.name}&{self.second.name}")]
+        width = len(self.second.names())
+        pairs = self.first.codes(batch) * np.int32(width) + self.second.codes(batch)
+        source = f"{self.first.name}&{self.second.name}"
+        return [Coded(pairs, offset, width * len(self.first.names()), source)]
 
 
 Column = Numeric | Categorical | Hashed | Cross

@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from suffice.core.moments import Covariance
 
-from suffice.core.moments import Isotropic
+from suffice.core.moments import Block, Isotropic
 
 __all__ = ["LAWS", "Cube", "Gaussian", "L2Laplace", "Laplace", "Law", "NoLaw"]
 
@@ -68,9 +68,9 @@ class L2Laplace:
         """The dimension of the space in which the noise is round."""
         return self.dimension * (self.classes - 1)
 
-    def covariance(self) -> Isotropic:
+    def covariance(self) -> Isotropic | Block:
         """(n+1)·scale² per direction in n dimensions, the length being Gamma(n)."""
-        return Isotropic((self.freedom + 1) * float(self.scale) ** 2 + _ROUNDING, self.freedom)
+        return _contrast((self.freedom + 1) * float(self.scale) ** 2, self.dimension, self.classes)
 
     def quantile(self, probability: float) -> float:
         """The exact quantile of the length, which is Gamma with shape n."""
@@ -91,9 +91,9 @@ class Gaussian:
         """The dimension of the space in which the noise is round."""
         return self.dimension * (self.classes - 1)
 
-    def covariance(self) -> Isotropic:
-        """The squared standard deviation on every coordinate."""
-        return Isotropic(float(self.stddev) ** 2 + _ROUNDING, self.freedom)
+    def covariance(self) -> Isotropic | Block:
+        """The squared standard deviation in every direction."""
+        return _contrast(float(self.stddev) ** 2, self.dimension, self.classes)
 
     def quantile(self, probability: float) -> float:
         """The exact quantile of the length, whose square is chi-squared."""
@@ -136,6 +136,15 @@ class NoLaw:
 
 
 LAWS = (Laplace, L2Laplace, Gaussian, Cube, NoLaw)
+
+
+def _contrast(variance: float, dimension: int, classes: int) -> Isotropic | Block:
+    """Covariance of the first K-1 of K blocks that sum to zero, round in that space."""
+    if classes == 2:  # noqa: PLR2004  two classes are one block of signs
+        return Isotropic(variance + _ROUNDING, dimension)
+    kept = classes - 1
+    blocks = variance * (np.eye(kept) - 1.0 / classes) + _ROUNDING * np.eye(kept)
+    return Block(blocks, dimension)
 
 
 def _gamma_quantile(probability: float, shape: float) -> float:

@@ -118,7 +118,7 @@ class Recipe:
             encoded += column.encode(batch, offset)
             offset += len(column.names())
         if self.intercept:
-            encoded.append(Coded(np.zeros(batch.num_rows, np.int32), offset, "intercept"))
+            encoded.append(Coded(np.zeros(batch.num_rows, np.int32), offset, 1, "intercept"))
         return encoded
 
     def grid(self, batch: pa.RecordBatch, bits: int) -> NDArray[np.int64]:

@@ -1,0 +1,178 @@
+"""The owner: the only holder of rows and of a ledger."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, final
+
+from suffice.core.codec import canonical, encode
+from suffice.core.errors import BoundsError, InputError
+from suffice.core.fold import fold
+from suffice.core.guarantees import Guarantee, NotPrivate
+from suffice.core.receipt import Receipt
+from suffice.releases.release import Grid, Release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from suffice.accounting.ledger import Ledger
+    from suffice.core.bounds import Sensitivity
+    from suffice.core.facts import Facts
+    from suffice.core.laws import Law
+    from suffice.core.protocols import Additive, Source, Statistic
+
+__all__ = ["Outcome", "Owner", "Preview"]
+
+_CAPACITY = 1 << 63
+_MOST_ROWS = 1 << 38
+_SCALES = 64
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the last request: whether stored bytes were served again, and under which key."""
+
+    reused: bool
+    key: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a request would cost and how large its noise would be, from public facts only."""
+
+    cost: str
+    remaining: str
+    reused: bool
+    law: Law | None
+    sensitivity: Sensitivity | None
+    radius: int | None
+    count: int | None
+
+
+@final
+class Owner:
+    """Rows and the ledger that speaks for them. Releases are paid for before any noise is drawn.
+
+    Asking again is free: a request is looked up by its own words, before any row is read.
+    """
+
+    def __init__(self, source: Source, *, ledger: Ledger) -> None:
+        ledger.bind_source(source.name)
+        self.source = source
+        self.ledger = ledger
+        self.last: Outcome | None = None
+
+    def release(
+        self,
+        statistic: Statistic,
+        mechanism: Additive,
+        *,
+        key: str | None = None,
+        unprotected: str | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
+        workers: int = 1,
+    ) -> Release:
+        """Release the statistic through the mechanism, or serve again what was released before.
+
+        A new draw needs a `key=` of its own or a new edition of the ledger, and is charged.
+        """
+        request = self._request(statistic, mechanism)
+        key = self.ledger.request_key(request) if key is None else _named(key)
+        stored = self.ledger.find(key, request)
+        if stored is None:
+            stored = self._draw(statistic, mechanism, key, request, unprotected, progress, workers)
+            self.last = Outcome(reused=False, key=key)
+        else:
+            self.last = Outcome(reused=True, key=key)
+        return Release.from_bytes(stored)
+
+    def preview(self, statistic: Statistic, mechanism: Additive, *, key: str | None = None) -> Preview:
+        """What `release` would cost. No protected column is opened and nothing is spent."""
+        request = self._request(statistic, mechanism)
+        key = self.ledger.request_key(request) if key is None else _named(key)
+        cost, left = str(mechanism.promise()), str(self.ledger.remaining())
+        if self.ledger.find(key, request) is not None:
+            return Preview("nothing: it was released before", left, True, None, None, None, None)
+        unit = self.ledger.unit
+        resolved = statistic.resolve(self.source, unit)
+        sensitivity = resolved.sensitivity(unit, None)
+        law = mechanism.law(sensitivity, resolved.dimension, resolved.blocks)
+        rows = getattr(self.source, "rows", None) if unit.rows_are_public else None
+        return Preview(cost, left, False, law, sensitivity, resolved.radius, rows)
+
+    def _request(self, statistic: Statistic, mechanism: Additive) -> bytes:
+        return canonical(
+            {"statistic": encode(statistic), "mechanism": encode(mechanism), "source": self.source.name}
+        )
+
+    def _draw(
+        self,
+        statistic: Statistic,
+        mechanism: Additive,
+        key: str,
+        request: bytes,
+        unprotected: str | None,
+        progress: Callable[[int, int | None], None] | None,
+        workers: int,
+    ) -> bytes:
+        unit = self.ledger.unit
+        resolved = statistic.resolve(self.source, unit)
+        sensitivity = resolved.sensitivity(unit, None)
+        law = mechanism.law(sensitivity, resolved.dimension, resolved.blocks)
+        also = mechanism.also(sensitivity, law)
+        self.ledger.admits(mechanism.promise(), also=also, unprotected=unprotected)
+        _check_capacity(getattr(self.source, "rows", None), resolved.radius, law)
+        state = fold(resolved, self.source, workers=workers, progress=progress)
+        total, facts = resolved.finalise(state), resolved.facts(state, unit)
+        charge = self.ledger.charge(
+            key, request, mechanism.promise(), also=also, summary=_summary(statistic, mechanism), unprotected=unprotected
+        )
+        guarantee = Guarantee(mechanism.promise(), unit, also, _assumptions(facts, mechanism))
+        release = Release(
+            kind=facts.kind,
+            values=mechanism.perturb(total, law),
+            names=facts.names,
+            recipe=facts.recipe,
+            bound=facts.bound,
+            grid=None if facts.bits is None else Grid(facts.bits, facts.radius),
+            sensitivity=sensitivity,
+            witness=facts.witness,
+            law=law,
+            guarantee=guarantee,
+            receipt=Receipt(charge.id),
+            made_by=f"suffice {version('suffice')}",
+            about=facts.about,
+        )
+        return self.ledger.store(charge, release.to_bytes())
+
+
+def _named(key: str) -> str:
+    if not isinstance(key, str) or not key.strip():
+        raise InputError(f"key= names a draw of its own, such as 'second draw', and got {key!r}.")
+    return f"named:{key}"
+
+
+def _summary(statistic: Statistic, mechanism: Additive) -> str:
+    label = getattr(statistic, "label", None)
+    what = type(statistic).__name__ + (f" of {label!r}" if label else "")
+    return f"{what} through {type(mechanism).__name__}"
+
+
+def _assumptions(facts: Facts, mechanism: Additive) -> tuple[str, ...]:
+    private = not isinstance(mechanism.promise(), NotPrivate)
+    source = "noise is drawn from the operating system's randomness, which is taken to be uniform"
+    return (*facts.assumes, source) if private else ()
+
+
+def _check_capacity(rows: int | None, radius: int, law: Law) -> None:
+    """Sums and noise fit 64 bits, decided from public numbers alone."""
+    spread = math.ceil(_SCALES * math.sqrt(float(law.covariance().dense()[0, 0])))
+    if (_MOST_ROWS if rows is None else rows) * radius + spread >= _CAPACITY:
+        raise BoundsError(
+            f"{rows or 'An unknown number of'} rows of radius {radius} and noise of {spread} grid units do not fit "
+            "64 bits. Use a coarser grid (bits=16) or a larger epsilon."
+        )

@@ -1,0 +1,1 @@
+"""Exact sums over rows: what a release is a noisy version of."""

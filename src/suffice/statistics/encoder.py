@@ -1,0 +1,84 @@
+"""Batches to integer rows: the recipe's columns handed to the kernels where they lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from suffice.core.column import Coded
+from suffice.core.errors import SchemaError
+from suffice.core.recipe import unusable
+from suffice.maths import kernels
+from suffice.maths.kernels import Column, Levels, Number, Offence, Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from suffice.core.bounds import Norm
+    from suffice.core.column import Measured
+    from suffice.core.recipe import Recipe
+    from suffice.maths.kernels import Sums
+
+__all__ = ["Encoder"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """A recipe on a grid of `bits`; every method reads one batch and raises for a row it cannot encode."""
+
+    recipe: Recipe
+    bits: int
+
+    def rows(self, batch: pa.RecordBatch, norm: Norm, radius: int | None = None) -> NDArray[np.int32]:
+        """The rows as integers, shortened to the radius if there is one."""
+        encoded = self.recipe.encode(batch)
+        found = kernels.encode(self._plan(encoded), _columns(encoded), radius, norm)
+        return found if not isinstance(found, Offence) else _raise(found, encoded)
+
+    def norms(self, batch: pa.RecordBatch, norm: Norm) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """The integer norm and the public hash of every row."""
+        encoded = self.recipe.encode(batch)
+        found = kernels.row_norms(self._plan(encoded), _columns(encoded), norm)
+        return found if not isinstance(found, Offence) else _raise(found, encoded)
+
+    def sums(
+        self, batch: pa.RecordBatch, labels: NDArray[np.int8], norm: Norm, radius: int, classes: int | None
+    ) -> Sums:
+        """The shortened rows times their sign, or by class, with the witness of the rows before."""
+        encoded = self.recipe.encode(batch)
+        found = kernels.mean_fold(
+            self._plan(encoded), _columns(encoded), labels, radius=radius, norm=norm, classes=classes
+        )
+        return found if not isinstance(found, Offence) else _raise(found, encoded)
+
+    def _plan(self, encoded: list[Measured | Coded]) -> Plan:
+        parts = tuple(
+            Levels(part.offset, part.width)
+            if isinstance(part, Coded)
+            else Number(part.offset, part.centre, part.inverse)
+            for part in encoded
+            if part.source != "intercept"
+        )
+        dimension = self.recipe.dimension
+        intercept = dimension - 1 if self.recipe.intercept else None
+        return Plan(parts, dimension, self.recipe.unit(self.bits), intercept)
+
+
+def _columns(encoded: list[Measured | Coded]) -> list[Column]:
+    return [
+        Column(part.codes if isinstance(part, Coded) else part.values)
+        for part in encoded
+        if part.source != "intercept"
+    ]
+
+
+def _raise(offence: Offence, encoded: list[Measured | Coded]) -> None:
+    if offence.column >= len(encoded):
+        raise SchemaError.bad_value("label", offence.row, "a value outside the classes", "State the classes.")
+    part = encoded[offence.column]
+    values = part.codes if isinstance(part, Coded) else part.values
+    raise unusable(part, offence.row, values[offence.row])  # type: ignore[arg-type]

@@ -1,0 +1,72 @@
+"""Labels to classes: stated, or decided from the column's type, never from its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from suffice.core.errors import InputError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Class", "Classes"]
+
+Class = str | int | bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The classes of a label column, in order; the second of two is the positive one."""
+
+    column: str
+    values: tuple[Class, ...]
+
+    @classmethod
+    def of(cls, schema: pa.Schema, column: str, stated: Sequence[Class] | None) -> Classes:
+        """The stated classes, or (False, True) for a boolean column and (0, 1) for an integer one."""
+        kind = schema.field(column).type
+        if stated is None and pa.types.is_boolean(kind):
+            return cls(column, (False, True))
+        if stated is None and pa.types.is_integer(kind):
+            return cls(column, (0, 1))
+        if stated is None:
+            raise SchemaError(
+                f"The label {column!r} holds {kind}, and its classes are not looked up in the data. "
+                f"State them, negative first: classes=['no', 'yes']."
+            )
+        values = tuple(stated)
+        if len(values) < 2 or len(set(map(repr, values))) != len(values):  # noqa: PLR2004  two classes at least
+            raise InputError(f"classes= lists two distinct labels or more, and got {list(values)!r}.")
+        if any(isinstance(value, float) for value in values) or len({type(value) for value in values}) > 1:
+            raise InputError(f"classes= are all text, all integers or all booleans, and got {list(values)!r}.")
+        return cls(column, values)
+
+    def codes(self, batch: pa.RecordBatch) -> NDArray[np.int8]:
+        """The place of each row's label; a missing or unlisted label is refused with its row."""
+        labels = batch.column(self.column)
+        if pa.types.is_dictionary(labels.type):
+            labels = labels.dictionary_decode()
+        try:
+            known = pa.array(self.values).cast(labels.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise SchemaError(
+                f"The label {self.column!r} holds {labels.type}, and the classes are {list(self.values)!r}. "
+                "State classes of the column's own type."
+            ) from error
+        places = pc.index_in(labels, value_set=known)
+        if places.null_count:
+            row = int(np.argmax(places.is_null().to_numpy(zero_copy_only=False)))
+            got = labels[row].as_py()
+            what = "no label" if got is None else f"the label {got!r}"
+            raise SchemaError.bad_value(
+                self.column, row, what, f"The classes are {list(self.values)!r}; every row needs one of them."
+            )
+        return places.to_numpy(zero_copy_only=False).astype(np.int8 if len(self.values) < 128 else np.int32)  # noqa: PLR2004
