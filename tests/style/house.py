@@ -65,8 +65,15 @@ def texts() -> list[Path]:
     kinds = {".py", ".md", ".toml", ".c", ".h", ".sql", ".sh", ".rst", ".txt", ""}
     found = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in kinds]
     top = [ROOT / "Makefile", ROOT / "pyproject.toml", ROOT / ".gitignore", *ROOT.glob("*.md")]
-    built = {"_build", "__pycache__"}
-    return sorted(path for path in found + top if path.is_file() and not built & set(path.parts))
+    return sorted(path for path in found + top if path.is_file() and not built(path))
+
+
+def built(path: Path) -> bool:
+    """Tell whether a tool made this file: it lies in a hidden folder or in one for what is built."""
+    parts = path.relative_to(ROOT).parts[:-1]
+    return any(
+        part in {"_build", "__pycache__"} or (part.startswith(".") and part != ".ci") for part in parts
+    )
 
 
 def body_length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
