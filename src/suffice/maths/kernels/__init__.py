@@ -1,0 +1,39 @@
+"""The one compiled place; every kernel has a NumPy twin of the same name, in `reference`.
+
+`COMPILED` says which of the two the names below are: the twin runs where no compiler was. Integers agree bit for bit, floats to the
+ulps that each kernel states.
+"""
+
+from __future__ import annotations
+
+from suffice.maths.kernels import reference
+from suffice.maths.kernels.plan import LIMIT, Column, Levels, Number, Offence, Plan, Sums, lanes
+
+try:
+    from suffice.maths.kernels import compiled as chosen
+
+    COMPILED = True
+except ImportError:  # no compiler where this was installed
+    chosen = reference  # type: ignore[misc]
+    COMPILED = False
+
+encode = chosen.encode
+mean_fold = chosen.mean_fold
+row_norms = chosen.row_norms
+second_moment = chosen.second_moment
+
+__all__ = [
+    "COMPILED",
+    "LIMIT",
+    "Column",
+    "Levels",
+    "Number",
+    "Offence",
+    "Plan",
+    "Sums",
+    "encode",
+    "lanes",
+    "mean_fold",
+    "row_norms",
+    "second_moment",
+]

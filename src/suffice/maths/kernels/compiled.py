@@ -1,0 +1,148 @@
+"""The compiled integer kernels, under the names of their twins: a plan and its buffers are handed to C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.core.bounds import Norm
+from suffice.maths.kernels import _fold
+from suffice.maths.kernels.plan import (
+    NUMBERS,
+    Column,
+    Number,
+    Offence,
+    Plan,
+    Reason,
+    Sums,
+    check_labels,
+    check_radius,
+    lanes,
+    row_count,
+)
+
+__all__ = ["encode", "mean_fold", "row_norms", "second_moment"]
+
+_UNBOUNDED = 1 << 40  # no norm of a row reaches it
+_OUTPUTS = ("totals", "clipped", "feature_sum", "norms", "hashes", "encoded", "high", "low")
+_NO_FILL = -(1 << 63)
+
+
+def encode(
+    plan: Plan, columns: Sequence[Column], radius: int | None = None, norm: Norm = 2
+) -> NDArray[np.int32] | Offence:
+    """The rows as integers, one after the other; clipped, if a radius is given."""
+    check_radius(1 if radius is None else radius, norm)
+    encoded = np.zeros((row_count(plan, columns), plan.width), dtype=np.int32)
+    found = _fold_with(plan, columns, _UNBOUNDED if radius is None else radius, norm, encoded=encoded)
+    return found if isinstance(found, Offence) else encoded
+
+
+def row_norms(
+    plan: Plan, columns: Sequence[Column], norm: Norm = 2
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]] | Offence:
+    """The integer norm of each unclipped row, and its lane-0 hash."""
+    check_radius(1, norm)
+    rows = row_count(plan, columns)
+    norms, hashes = np.zeros(rows, np.int64), np.zeros(rows, np.uint64)
+    scratch = np.zeros(plan.width, np.int64)
+    found = _fold_with(plan, columns, _UNBOUNDED, norm, norms=norms, hashes=hashes, feature_sum=scratch)
+    return found if isinstance(found, Offence) else (norms, hashes)
+
+
+def mean_fold(
+    plan: Plan,
+    columns: Sequence[Column],
+    labels: NDArray[np.signedinteger],
+    *,
+    radius: int,
+    norm: Norm = 2,
+    classes: int | None = None,
+    witness: bool = True,
+) -> Sums | Offence:
+    """Clip every row and add it up: times its sign (-1 or +1), or into the total of its class."""
+    check_radius(radius, norm)
+    rows = row_count(plan, columns)
+    given = check_labels(labels, rows)
+    totals = np.zeros((classes or 1, plan.width), np.int64)
+    clipped = np.zeros(plan.width, np.int64)
+    feature_sum = np.zeros(plan.width, np.int64) if witness else None
+    found = _fold_with(
+        plan,
+        columns,
+        radius,
+        norm,
+        (given, classes or 0),
+        totals=totals,
+        clipped=clipped,
+        feature_sum=feature_sum,
+    )
+    return found if isinstance(found, Offence) else Sums(totals, clipped, rows, feature_sum, found)
+
+
+def second_moment(
+    plan: Plan, columns: Sequence[Column], *, radius: int, norm: Norm = 2
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | Offence:
+    """Sum of q qᵀ over clipped rows, as two limbs: high·2^32 + low with 0 <= low < 2^32."""
+    check_radius(radius, norm)
+    high, low = (np.zeros((plan.width, plan.width), np.int64) for _ in range(2))
+    found = _fold_with(plan, columns, radius, norm, high=high, low=low)
+    if isinstance(found, Offence):
+        return found
+    return high + np.tril(high, -1).T, low + np.tril(low, -1).T
+
+
+def _fold_with(
+    plan: Plan,
+    columns: Sequence[Column],
+    radius: int,
+    norm: Norm,
+    labels: tuple[NDArray[Any] | None, int] = (None, 0),
+    **outputs: NDArray[Any] | None,
+) -> tuple[int, int] | Offence | None:
+    """Run the pass; the outputs that are named are written."""
+    given, classes = labels
+    witness = outputs.get("feature_sum") is not None
+    found: tuple[int, int] | tuple[int, int, Reason] | None = _fold.fold(
+        _words(plan, columns),
+        np.array([_scales(told) for told in plan.columns], dtype=np.float64),
+        tuple((column.values, column.valid, column.lookup) for column in columns),
+        (
+            row_count(plan, columns),
+            plan.width,
+            plan.level,
+            -1 if plan.intercept is None else plan.intercept,
+            int(plan.saturate),
+            0 if norm == "inf" else norm,
+            int(witness),
+            classes,
+            min(radius, _UNBOUNDED),
+        ),
+        plan.unit,
+        lanes(plan.width),
+        given,
+        1 if given is None else given.dtype.itemsize,
+        tuple(outputs.get(name) for name in _OUTPUTS),
+    )
+    return Offence(*found) if found is not None and len(found) == 3 else found
+
+
+def _words(plan: Plan, columns: Sequence[Column]) -> NDArray[np.int64]:
+    """Kind, type, offset, levels, fill, missing and first validity bit of each column."""
+    words = np.zeros((len(columns), 7), dtype=np.int64)
+    for row, told, column in zip(words, plan.columns, columns, strict=True):
+        missing = -1 if told.missing is None else told.missing
+        kind = NUMBERS.index(column.values.dtype)
+        if isinstance(told, Number):
+            fill = _NO_FILL if told.fill is None else told.fill
+            row[:] = (0, kind, told.offset, 0, fill, missing, column.valid_offset)
+        else:
+            row[:] = (1, kind, told.offset, told.levels, 0, missing, column.valid_offset)
+    return words
+
+
+def _scales(told: object) -> tuple[float, float]:
+    return (told.centre, told.inverse) if isinstance(told, Number) else (0.0, 1.0)
