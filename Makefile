@@ -43,6 +43,7 @@ laws: $(call READY,test)  ## the laws at their full figures (minutes to an hour)
 	$(PYTEST) -m laws --hypothesis-profile=laws --durations=10
 
 docs: $(call READY,docs)  ## the pages, as HTML in docs/_build
+	$(BIN)/python docs/reference/cli_page.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 	@echo "docs/_build/index.html"
 
