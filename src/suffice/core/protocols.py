@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from suffice.core.bounds import Sensitivity
+    from suffice.core.facts import Facts
     from suffice.core.guarantees import Promise
     from suffice.core.laws import Law
     from suffice.core.units import Unit
 
-__all__ = ["Additive", "Fragment", "Source", "Statistic"]
+__all__ = ["Additive", "Fragment", "Resolved", "Source", "Statistic", "Summable"]
 
 
 class Fragment(Protocol):
@@ -56,16 +57,8 @@ class Source(Protocol):
         ...
 
 
-class Statistic(Protocol):
-    """An exact sum over rows on an integer grid, and how far one neighbour can move it.
-
-    A state starts at `init`, takes batches by `update`, is joined by `merge` in any order or
-    grouping, and becomes integers by `finalise`.
-    """
-
-    def resolve(self, source: Source, unit: Unit) -> Statistic:
-        """The same statistic with everything settled that public facts settle."""
-        ...
+class Summable(Protocol):
+    """What `fold` sums: a state that starts at `init`, takes batches, and is merged in any order."""
 
     def reads(self) -> tuple[str, ...]:
         """The source columns that the sum is over."""
@@ -83,12 +76,43 @@ class Statistic(Protocol):
         """The state of the rows of both."""
         ...
 
+
+class Resolved(Summable, Protocol):
+    """A statistic with everything settled that public facts settle: an exact sum on an integer grid."""
+
+    @property
+    def dimension(self) -> int:
+        """Coordinates of one block."""
+        ...
+
+    @property
+    def blocks(self) -> int:
+        """How many classes the noise is shared over; two are one block of signs."""
+        ...
+
+    @property
+    def radius(self) -> int:
+        """The furthest that a row lies from the origin, in grid units."""
+        ...
+
     def finalise(self, state: Any) -> NDArray[np.int64]:
         """The exact sum in grid units."""
         ...
 
+    def facts(self, state: Any, unit: Unit) -> Facts:
+        """What the release says of it."""
+        ...
+
     def sensitivity(self, unit: Unit, public: Any) -> Sensitivity:
         """The furthest that one neighbour moves the sum, from public facts."""
+        ...
+
+
+class Statistic(Protocol):
+    """A request for an exact sum over rows; it is what a ledger's request key is made of."""
+
+    def resolve(self, source: Source, unit: Unit) -> Resolved:
+        """Settle what the schema and public columns settle; no protected column is read."""
         ...
 
 

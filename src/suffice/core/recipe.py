@@ -20,12 +20,14 @@ import pyarrow.compute as pc
 
 from suffice.core.column import COLUMNS, Categorical, Coded, Column, Cross, Hashed, Measured, Numeric
 from suffice.core.errors import BoundsError, InputError, SchemaError
+from suffice.core.fold import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from suffice.core.fold import Progress
     from suffice.core.protocols import Source
 
 __all__ = ["LIMIT", "MOST_COLUMNS", "Recipe"]
@@ -78,6 +80,8 @@ class Recipe:
         missing: Literal["refuse", "indicate"] = "refuse",
         unseen: Literal["refuse", "other"] = "refuse",
         intercept: bool = True,
+        workers: int = 1,
+        progress: Progress | None = None,
     ) -> Recipe:
         """Standardise the numbers and list the levels of these columns, from the rows of a source.
 
@@ -87,8 +91,8 @@ class Recipe:
         for name in columns:
             if name not in source.schema.names:
                 raise SchemaError.missing_column(name, source.schema.names)
-        gathered = _Gathered.over(source, tuple(columns))
-        learned = tuple(gathered.column(name, missing, unseen) for name in columns)
+        gathered = fold(_Learning(tuple(columns), source.schema), source, workers=workers, progress=progress)
+        learned = tuple(gathered[name].column(name, missing, unseen) for name in columns)
         return cls(learned, intercept=intercept, origin="learned")
 
     @cached_property
@@ -175,77 +179,92 @@ def unusable(part: Measured, row: int, value: object) -> SchemaError | BoundsErr
 
 
 @final
-class _Gathered:
-    """What learning a recipe keeps of each column: counts, exact sums, levels."""
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What learning keeps of one column: exact sums of its numbers, or its levels, and whether one is missing."""
 
-    def __init__(self, columns: tuple[str, ...], schema: pa.Schema) -> None:
-        self.kinds = {name: schema.field(name).type for name in columns}
-        self.levels: dict[str, set[str | int | bool]] = {name: set() for name in columns}
-        self.absent = dict.fromkeys(columns, False)
-        self.counts = dict.fromkeys(columns, 0)
-        self.sums = dict.fromkeys(columns, 0)
-        self.squares = dict.fromkeys(columns, 0)
+    kind: pa.DataType
+    absent: bool = False
+    count: int = 0
+    total: int = 0
+    squares: int = 0
+    levels: frozenset[str | int | bool] = frozenset()
 
     @classmethod
-    def over(cls, source: Source, columns: tuple[str, ...]) -> _Gathered:
-        gathered = cls(columns, source.schema)
-        for fragment in source.fragments(columns):
-            for batch in fragment.batches():
-                for name in columns:
-                    gathered.add(name, batch.column(name))
-        return gathered
+    def of(cls, name: str, array: pa.Array) -> _Learned:
+        if not _is_number(array.type):
+            plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+            levels = frozenset(pc.unique(plain).drop_null().to_pylist())
+            return cls(array.type, bool(array.null_count), levels=levels)
+        values = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        if np.isinf(values).any():
+            row = int(np.argmax(np.isinf(values)))
+            raise SchemaError.bad_value(name, row, "an infinite number", "Replace or remove infinite values.")
+        there = values[~np.isnan(values)]
+        sums = exact_sum(there), exact_sum(there * there)
+        return cls(array.type, len(there) < len(values), len(there), *sums)
 
-    def add(self, name: str, column: pa.Array) -> None:
-        if not _is_number(self.kinds[name]):
-            unique = pc.unique(column.dictionary_decode() if pa.types.is_dictionary(column.type) else column)
-            self.levels[name] |= set(unique.drop_null().to_pylist())
-            self.absent[name] |= bool(column.null_count)
-            return
-        values = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-        present = values[~np.isnan(values)]
-        self.absent[name] |= len(present) < len(values)
-        if np.isinf(present).any():
-            raise SchemaError.bad_value(
-                name, int(np.argmax(np.isinf(values))), "an infinite number", "Replace or remove infinite values."
-            )
-        self.counts[name] += len(present)
-        self.sums[name] += exact_sum(present)
-        self.squares[name] += exact_sum(present * present)
+    def merged(self, other: _Learned) -> _Learned:
+        return _Learned(
+            self.kind,
+            self.absent or other.absent,
+            self.count + other.count,
+            self.total + other.total,
+            self.squares + other.squares,
+            self.levels | other.levels,
+        )
 
     def column(
         self, name: str, missing: Literal["refuse", "indicate"], unseen: Literal["refuse", "other"]
     ) -> Numeric | Categorical:
-        if self.absent[name] and missing == "refuse":
+        if self.absent and missing == "refuse":
             raise SchemaError.bad_value(
                 name, None, "a missing value", "Learn with missing='indicate', or fill it in first."
             )
-        rule: Literal["refuse", "indicate"] = "indicate" if self.absent[name] else "refuse"
-        if _is_number(self.kinds[name]):
-            centre, scale = self._moments(name)
+        if not self.count and not self.levels:
+            raise SchemaError(f"Column {name!r} holds no value at all. Leave it out.")
+        rule: Literal["refuse", "indicate"] = "indicate" if self.absent else "refuse"
+        if _is_number(self.kind):
+            centre, scale = self._moments()
             return Numeric(name, centre, scale, rule)
-        levels = sorted(self.levels[name])
-        if any(not isinstance(level, str | int) for level in levels):
+        if any(not isinstance(level, str | int) for level in self.levels):
             raise SchemaError(
-                f"Column {name!r} holds {self.kinds[name]}, which is neither a number nor a level. "
+                f"Column {name!r} holds {self.kind}, which is neither a number nor a level. "
                 "Turn it into numbers or text first, or leave it out."
             )
-        if len(levels) > _MOST_LEVELS:
+        if len(self.levels) > _MOST_LEVELS:
             raise SchemaError(
-                f"Column {name!r} has {len(levels)} levels. Use Hashed({name!r}, buckets=256), or leave it out."
+                f"Column {name!r} has {len(self.levels)} levels. Use Hashed({name!r}, buckets=256), or leave it out."
             )
-        if not levels:
-            raise SchemaError(f"Column {name!r} holds no value at all. Leave it out.")
-        return Categorical(name, tuple(levels), rule, unseen)
+        return Categorical(name, tuple(sorted(self.levels)), rule, unseen)
 
-    def _moments(self, name: str) -> tuple[float, float]:
-        count = self.counts[name]
-        if count == 0:
-            raise SchemaError(f"Column {name!r} holds no value at all. Leave it out.")
-        mean = Fraction(self.sums[name], count << _POINT)
-        square = Fraction(self.squares[name], count << _POINT)
+    def _moments(self) -> tuple[float, float]:
+        mean = Fraction(self.total, self.count << _POINT)
+        square = Fraction(self.squares, self.count << _POINT)
         variance = square - mean * mean
         spread = variance > square * Fraction(1, 10**24)
         return _short(float(mean)), _short(math.sqrt(variance)) if spread else 1.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Learning:
+    """The statistic that a recipe is learned from: a function of the multiset of rows."""
+
+    columns: tuple[str, ...]
+    schema: pa.Schema
+
+    def reads(self) -> tuple[str, ...]:
+        return self.columns
+
+    def init(self) -> dict[str, _Learned]:
+        return {name: _Learned(self.schema.field(name).type) for name in self.columns}
+
+    def update(self, state: dict[str, _Learned], batch: pa.RecordBatch) -> dict[str, _Learned]:
+        return self.merge(state, {name: _Learned.of(name, batch.column(name)) for name in self.columns})
+
+    def merge(self, one: dict[str, _Learned], two: dict[str, _Learned]) -> dict[str, _Learned]:
+        return {name: one[name].merged(two[name]) for name in self.columns}
 
 
 def _is_number(kind: pa.DataType) -> bool:

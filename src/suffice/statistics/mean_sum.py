@@ -66,6 +66,11 @@ class MeanSum:
         """Coordinates of one block."""
         return self.encoder.recipe.dimension
 
+    @property
+    def blocks(self) -> int:
+        """How many classes the noise is shared over."""
+        return len(self.classes.values)
+
     def reads(self) -> tuple[str, ...]:
         """The feature columns and the label."""
         return (*self.encoder.recipe.reads(), self.label)

@@ -1,0 +1,5 @@
+"""Learners: functions of public data and releases, each a scikit-learn estimator."""
+
+from suffice.learners.mean_operator import MeanOperatorClassifier
+
+__all__ = ["MeanOperatorClassifier"]

@@ -1,0 +1,159 @@
+"""What a moment learner starts from: public vectors, a mean, and the covariance of its error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, final
+
+import numpy as np
+
+from suffice.core.bounds import Bound, Radius, integer_norm
+from suffice.core.errors import BoundsError, ReleaseMismatch, UnsupportedPair
+from suffice.core.moments import Dense, Isotropic
+from suffice.sources.frame import batches
+from suffice.statistics.encoder import Encoder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from suffice.core.bounds import Norm
+    from suffice.core.moments import Covariance, Moments
+    from suffice.core.recipe import Recipe
+    from suffice.core.witness import Witness
+    from suffice.releases.release import Release
+
+__all__ = ["Evidence", "clipped", "from_moments", "from_release", "vectors"]
+
+Rows = Literal["same", "sample"]
+_WORD = 1 << 64
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Public vectors (shortened, intercept included), the mean of label times vector, and its error.
+
+    `count` is the number of rows that the mean is over; `weights`, where given, have mean one.
+    """
+
+    rows: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    covariance: Covariance
+    count: int
+    weights: NDArray[np.float64] | None = None
+
+
+def from_release(X: object, release: Release, rows: Rows) -> Evidence:
+    """The evidence in a release of a mean operator, tied to these rows by its witness."""
+    recipe, bound, grid = release.recipe, release.bound, release.grid
+    if release.kind != "MeanOperator" or recipe is None or bound is None or grid is None or grid.radius is None:
+        raise UnsupportedPair(
+            f"MeanOperatorClassifier learns from a release of kind MeanOperator, and got {release.kind}."
+        )
+    if release.law is None:
+        raise UnsupportedPair("The release does not say how its noise is distributed, so it cannot be weighed.")
+    encoder = Encoder(recipe, grid.bits)
+    ties = _Ties(encoder, bound.norm, grid.radius)
+    whole = []
+    for batch in batches(X, recipe.reads(), recipe.reads()):
+        whole.append(encoder.rows(batch, bound.norm, grid.radius))
+        if rows == "same":
+            ties.add(batch)
+    if not whole:
+        raise ReleaseMismatch("X has no rows.")
+    if rows == "same":
+        ties.check(release.witness)
+    unit = 2.0**-grid.bits
+    matrix = np.concatenate(whole).astype(np.float64)
+    matrix *= unit
+    count = int(release.about["count"])
+    covariance = release.law.covariance().times((unit / count) ** 2)
+    if rows == "sample":
+        covariance = Dense(covariance.dense() + matrix.T @ matrix / len(matrix) ** 2)
+    return Evidence(matrix, release.values.astype(np.float64) * unit / count, covariance, count)
+
+
+def from_moments(X: NDArray[np.float64], moments: Moments) -> Evidence:
+    """The evidence in moments over these vectors, which are taken as they are."""
+    mean = np.asarray(moments.mean, dtype=np.float64)
+    if mean.shape != (X.shape[1],):
+        raise ReleaseMismatch(
+            f"The moments have {mean.size} coordinates ({', '.join(map(str, moments.names[:6]))}), and the rows "
+            f"{X.shape[1]}. Give the vectors that the moments are of, intercept included."
+        )
+    return Evidence(X, mean, moments.covariance, moments.count)
+
+
+def from_labels(
+    rows: NDArray[np.float64], signs: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> Evidence:
+    """The evidence in plain labels: the exact mean operator."""
+    share = None if weights is None else weights / weights.mean()
+    weighted = signs if share is None else signs * share
+    mean = weighted @ rows / len(rows)
+    return Evidence(rows, mean, Isotropic(0.0, rows.shape[1]), len(rows), share)
+
+
+def vectors(X: object, recipe: Recipe, bits: int = 20) -> NDArray[np.float64]:
+    """The vectors of rows under a recipe, on the grid and not shortened, as they are predicted from."""
+    encoder = Encoder(recipe, bits)
+    whole = [encoder.rows(batch, 2) for batch in batches(X, recipe.reads(), recipe.reads())]
+    if not whole:
+        return np.zeros((0, recipe.dimension))
+    return np.concatenate(whole).astype(np.float64) * 2.0**-bits
+
+
+def clipped(rows: NDArray[np.float64], bound: Bound, bits: int = 20) -> NDArray[np.float64]:
+    """Vectors shortened by the rule of the grid, for a bound given to `fit` beside plain labels."""
+    grid = np.rint(rows * 2.0**bits).astype(np.int64)
+    norms = integer_norm(grid, bound.norm)
+    if isinstance(bound.radius, Radius):
+        place = max(1, int(np.ceil(bound.radius.quantile * len(norms))))
+        radius = int(np.partition(norms, place - 1)[place - 1])
+    else:
+        radius = int(np.floor(bound.radius * 2.0**bits))
+    if radius < 1:
+        raise BoundsError(f"The radius {bound.radius!r} is less than one grid unit.")
+    factor = np.maximum(norms, radius)[:, None]
+    return np.sign(grid) * (np.abs(grid) * radius // factor) * 2.0**-bits
+
+
+@final
+class _Ties:
+    """The witness of the rows at hand, to be compared with that of a release."""
+
+    def __init__(self, encoder: Encoder, norm: Norm, radius: int) -> None:
+        self.encoder, self.norm, self.radius = encoder, norm, radius
+        self.count = 0
+        self.total = np.zeros(encoder.recipe.dimension, np.int64)
+        self.lanes = (0, 0)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """These rows too."""
+        sums = self.encoder.sums(batch, np.zeros(batch.num_rows, np.int8), self.norm, self.radius, None)
+        self.count += sums.count
+        self.total += sums.feature_sum
+        low, high = self.lanes
+        self.lanes = (low + sums.fingerprint[0]) % _WORD, (high + sums.fingerprint[1]) % _WORD
+
+    def check(self, witness: Witness | None) -> None:
+        """Refuse other rows than the release is of, saying what differs."""
+        if witness is None:
+            raise ReleaseMismatch(
+                "This release does not say which rows it is of, since they are protected. If X is a public sample of "
+                "the same population, say so: fit(X, release, rows='sample')."
+            )
+        if self.count != witness.count:
+            raise ReleaseMismatch(f"The release is of {witness.count} rows, and X has {self.count}. {_ADVICE}")
+        low, high = self.lanes
+        if f"{low:016x}{high:016x}" != witness.fingerprint:
+            off = int(np.sum(self.total != np.array(witness.feature_sum)))
+            where = f"{off} of {len(self.total)} column sums differ" if off else "single rows differ"
+            raise ReleaseMismatch(f"X holds other rows than the release is of: {where}. {_ADVICE}")
+
+
+_ADVICE = (
+    "Give the rows that the owner holds, in any order and untransformed: the release brings its own recipe, so no "
+    "scaler or encoder belongs in front. If X is another sample of the same population, say rows='sample'."
+)

@@ -1,0 +1,309 @@
+"""Linear classifiers from a mean operator: exact, noisy, or computed here from plain labels."""
+
+from __future__ import annotations
+
+import warnings
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from suffice.core.errors import InputError, UnsupportedPair, UtilityWarning
+from suffice.core.guarantees import Guarantee, NotPrivate
+from suffice.core.moments import Moments
+from suffice.core.recipe import Recipe
+from suffice.core.units import LabelOf
+from suffice.learners.evidence import Evidence, clipped, from_labels, from_moments, from_release, vectors
+from suffice.learners.strength import choose
+from suffice.learners.uncertainty import input_units, unregularised
+from suffice.maths.linear_odd import LinearOdd, loss_named
+from suffice.maths.minimise import minimise
+from suffice.maths.zonotope import Zonotope, project
+from suffice.releases.release import Release
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from suffice.core.bounds import Bound
+
+__all__ = ["MeanOperatorClassifier"]
+
+_INSIDE = 1e-9
+
+
+class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
+    """A linear classifier by a linear-odd loss, for which the mean operator says all that labels say.
+
+    Whichever argument of `fit` is private may be a release: `fit(X, release)` trains from the
+    owner's file and the public rows; `fit(X, labels)` is ordinary supervised learning with the
+    same loss, the same recipe and the same bound.
+
+    Parameters
+    ----------
+    loss : str or LinearOdd
+        "logistic", "square", "matsushita", "modified_huber", "unhinged", "linear", or a loss of
+        your own.
+    alpha : "noise" or float
+        Strength of regularisation: alpha·((1 - l1_ratio)·‖θ‖² + l1_ratio·‖θ‖₁), intercept
+        included. "noise" chooses it from public facts: the rows, the noise law of the release
+        and the noisy statistic. No privacy is spent on it.
+    l1_ratio : float
+        0 is ridge, 1 is lasso.
+    recipe, bound : Recipe and Bound, or None
+        How rows become vectors when plain labels are given. A release brings its own.
+    fit_intercept : bool
+        With plain labels and no recipe. A release decides this itself.
+    class_weight : None, "balanced" or dict
+        With plain labels only: an aggregate cannot be reweighted.
+    max_iter, tol : int, float
+        Limits of the solver.
+
+    Attributes
+    ----------
+    theta_ : coefficients of the vector, in the units of the recipe.
+    coef_, intercept_ : coefficients in the units of the input columns.
+    coef_covariance_ : their covariance, intercept last; NaN where no unregularised estimate exists.
+    alpha_, strength_ : the strength used, and how it was chosen.
+    projection_gap_, inside_ : how far the projection onto the zonotope may be off, and whether the
+        statistic was inside it already.
+    privacy_ : the guarantee of what was learned from.
+    """
+
+    def __init__(
+        self,
+        loss: str | LinearOdd = "logistic",
+        *,
+        alpha: Literal["noise"] | float = "noise",
+        l1_ratio: float = 0.0,
+        recipe: Recipe | None = None,
+        bound: Bound | None = None,
+        fit_intercept: bool = True,
+        class_weight: str | dict[Any, float] | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-9,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.recipe = recipe
+        self.bound = bound
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | Release | Moments,
+        *,
+        rows: Literal["same", "sample"] = "same",
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from public rows X, and from labels, a release or moments in y's place.
+
+        `rows="sample"` says that X is another sample of the population that the release is of.
+        """
+        if rows not in {"same", "sample"}:
+            raise InputError(f"rows= is 'same' or 'sample', and got {rows!r}.")
+        if isinstance(y, Release | Moments):
+            self._refuse_weights(sample_weight)
+            evidence = self._from_release(X, y, rows) if isinstance(y, Release) else self._from_moments(X, y)
+        else:
+            evidence = self._from_labels(X, y, sample_weight)
+        return self._solve(evidence)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The margin of each row; positive means the second class. Rows are not shortened."""
+        check_is_fitted(self)
+        return self._vectors(X) @ self.theta_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of either class, as the loss understands its margin."""
+        check_is_fitted(self)
+        chance = loss_named(self.loss).probability(self.decision_function(X))
+        return np.column_stack([1.0 - chance, chance])
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def interval(self, level: float = 0.95) -> Any:
+        """Confidence intervals of the coefficients in input units, by name, intercept last.
+
+        They speak of the minimiser of the population risk of shortened rows, and are centred on
+        the unregularised estimate. Where the noisy statistic lies outside the zonotope there is
+        no such estimate, and they are NaN. A pandas or polars frame where one is installed, else
+        a dictionary of columns.
+        """
+        check_is_fitted(self)
+        if not 0 < level < 1:
+            raise InputError(f"level= is a probability between 0 and 1, and got {level!r}.")
+        if np.isnan(self.coef_covariance_).any():
+            warnings.warn(
+                "The noisy statistic lies outside what any labels could give, so the unregularised estimate does "
+                "not exist and the intervals are NaN.", UtilityWarning, stacklevel=2,
+            )
+        half = NormalDist().inv_cdf(0.5 + level / 2) * np.sqrt(np.diag(self.coef_covariance_))
+        return _frame(
+            {
+                "name": list(self.coef_names_),
+                "estimate": self._centre,
+                "error": np.sqrt(np.diag(self.coef_covariance_)),
+                "low": self._centre - half,
+                "high": self._centre + half,
+            }
+        )
+
+    def _from_release(self, X: Any, release: Release, rows: Literal["same", "sample"]) -> Evidence:
+        evidence = from_release(X, release, rows)
+        self._bring(release)
+        return evidence
+
+    def _bring(self, release: Release) -> None:
+        recipe, grid = release.recipe, release.grid
+        if recipe is None or grid is None:
+            raise UnsupportedPair(f"A release of kind {release.kind} brings no recipe to learn with.")
+        if not self.fit_intercept and recipe.intercept:
+            raise InputError(
+                "The release has an intercept among its coordinates, and fit_intercept=False contradicts it. "
+                "Leave fit_intercept at True, or ask for a release with intercept=False."
+            )
+        self.recipe_, self._bits, self._encoded = recipe, grid.bits, True
+        self.classes_ = np.array(release.about["classes"])
+        self.privacy_ = release.guarantee
+        self.n_features_in_ = len(recipe.reads())
+        self.feature_names_in_ = np.array(recipe.reads(), dtype=object)
+
+    def _from_moments(self, X: Any, moments: Moments) -> Evidence:
+        matrix = validate_data(self, X, dtype=np.float64)
+        self.recipe_ = None
+        self.classes_ = np.array(moments.classes)
+        self.privacy_ = moments.guarantee
+        return from_moments(matrix, moments)
+
+    def _from_labels(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Evidence:
+        if self.recipe is None:
+            matrix, y = validate_data(self, X, y, dtype=np.float64)
+            root = np.sqrt(matrix.shape[1] + bool(self.fit_intercept))
+            rows = _with_intercept(matrix, self.fit_intercept) / root
+            names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(matrix.shape[1])])
+            self.recipe_ = Recipe.of(tuple(map(str, names)), intercept=bool(self.fit_intercept))
+        else:
+            rows = vectors(X, self.recipe)
+            y = check_array(y, ensure_2d=False, dtype=None)
+            check_consistent_length(rows, y)
+            self.recipe_ = self.recipe
+            self.n_features_in_ = len(self.recipe.reads())
+            self.feature_names_in_ = np.array(self.recipe.reads(), dtype=object)
+        self._bits, self._encoded = 20, self.recipe is not None
+        self.privacy_ = Guarantee(NotPrivate("learned from the labels themselves"), LabelOf("y"))
+        codes = self._binary(y)
+        weights = self._weights(codes, sample_weight)
+        if self.bound is not None:
+            rows = clipped(rows, self.bound)
+        return from_labels(rows, 2.0 * codes - 1.0, weights)
+
+    def _binary(self, y: Any) -> NDArray[np.intp]:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) == 1:
+            raise ValueError(
+                f"{type(self).__name__} needs two classes to tell apart, and the data holds one class only: "
+                f"{self.classes_[0]!r}"
+            )
+        if len(self.classes_) > 2:  # noqa: PLR2004  two classes
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {type_of_target(y)}."
+            )
+        return codes
+
+    def _weights(self, codes: NDArray[np.intp], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
+        if sample_weight is None and self.class_weight is None:
+            return None
+        weights = np.ones(len(codes))
+        if sample_weight is not None:
+            weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+            if weights.ndim != 1:
+                raise ValueError("Sample weights must be 1D array or scalar")
+            check_consistent_length(codes, weights)
+        if self.class_weight is not None:
+            given = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+            weights = weights * given[codes]
+        return weights
+
+    def _refuse_weights(self, sample_weight: ArrayLike | None) -> None:
+        if sample_weight is None and self.class_weight is None:
+            return
+        raise InputError(
+            "A release is one sum over all rows, so rows and classes cannot be weighted any more. Leave out "
+            "sample_weight and class_weight, or ask the owner for a release of the rows that matter."
+        )
+
+    def _solve(self, evidence: Evidence) -> Self:
+        loss = loss_named(self.loss)
+        found = project(evidence.mean, Zonotope(evidence.rows)) if loss.existence == "zonotope" else None
+        mean = evidence.mean if found is None else found.point
+        self.projection_gap_ = 0.0 if found is None else found.gap
+        self.inside_ = True if found is None else bool(found.inside)
+        self.alpha_, self.strength_ = self._strength(evidence, loss, mean)
+        best = minimise(
+            loss, evidence.rows, mean, alpha=self.alpha_, l1_ratio=self.l1_ratio, weights=evidence.weights,
+            tolerance=self.tol, max_iterations=self.max_iter,
+        )
+        self.theta_, self.n_iter_ = best.theta, best.iterations
+        self._report(evidence, loss)
+        return self
+
+    def _strength(self, evidence: Evidence, loss: LinearOdd, mean: NDArray[np.float64]) -> tuple[float, str]:
+        if self.alpha != "noise":
+            return float(self.alpha), "given"
+        chosen = choose(evidence.rows, mean, evidence.covariance, loss, count=evidence.count)
+        return chosen.alpha, chosen.reason
+
+    def _report(self, evidence: Evidence, loss: LinearOdd) -> None:
+        """Coefficients and their covariance in the units of the input columns."""
+        names = self.recipe_.names if self.recipe_ is not None else [f"x{j}" for j in range(len(self.theta_))]
+        turn = np.eye(len(names) + 1, len(names)) if self.recipe_ is None else input_units(self.recipe_)
+        plain = turn @ self.theta_
+        self.coef_, self.intercept_ = plain[None, :-1], plain[-1:]
+        self.coef_names_ = (*[name for name in names if name != "intercept"], "intercept")
+        self._centre = np.full(len(plain), np.nan)
+        self.coef_covariance_ = np.full((len(plain), len(plain)), np.nan)
+        if self.inside_ and loss.existence != "penalty":
+            centre, covariance = unregularised(evidence, loss, self.theta_)
+            self._centre, self.coef_covariance_ = turn @ centre, turn @ covariance @ turn.T
+
+    def _vectors(self, X: Any) -> NDArray[np.float64]:
+        if self.recipe_ is None:
+            return validate_data(self, X, dtype=np.float64, reset=False)
+        if self._encoded:
+            return vectors(X, self.recipe_, self._bits)
+        matrix = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = _with_intercept(matrix, self.recipe_.intercept)
+        return rows / np.sqrt(rows.shape[1])
+
+
+def _with_intercept(matrix: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:  # noqa: FBT001
+    return np.column_stack([matrix, np.ones(len(matrix))]) if intercept else matrix
+
+
+def _frame(columns: dict[str, Any]) -> Any:
+    """A data frame of whichever library is loaded or installed, pandas first, else the columns."""
+    for library in ("pandas", "polars"):
+        try:
+            return __import__(library).DataFrame(columns)
+        except ImportError:
+            continue
+    return columns

@@ -1,0 +1,78 @@
+"""Standard errors of coefficients, from the noise law and the label variance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.core.column import Measured, Numeric
+from suffice.maths.even_pass import even_pass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from suffice.core.recipe import Recipe
+    from suffice.learners.evidence import Evidence
+    from suffice.maths.linear_odd import LinearOdd
+
+__all__ = ["input_units", "unregularised"]
+
+Array = np.ndarray
+_STEPS = 2
+_RANK = 1e-10
+
+
+def unregularised(evidence: Evidence, loss: LinearOdd, theta: NDArray[np.float64]) -> tuple[Array, Array]:
+    """Two Newton steps on the unpenalised objective, and the covariance of where they lead.
+
+    Directions in which the public rows do not vary are left out: the estimate is the shortest one.
+    """
+    half = loss.a / 2
+    for _ in range(_STEPS):
+        part = even_pass(loss, evidence.rows, theta, True, evidence.weights)
+        inverse = _pseudo_inverse(part.hessian)
+        theta = theta - inverse @ (part.gradient - half * evidence.mean)
+    part = even_pass(loss, evidence.rows, theta, True, evidence.weights)
+    inverse = _pseudo_inverse(part.hessian)
+    error = evidence.covariance.dense() + label_covariance(evidence, loss, theta)
+    return theta, half**2 * inverse @ error @ inverse
+
+
+def label_covariance(evidence: Evidence, loss: LinearOdd, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Covariance of the exact mean operator given the rows: XᵀVar(y|x)X/m², by the fitted model."""
+    variance = np.ones(len(evidence.rows))
+    if loss.link is not None:
+        variance = 1.0 - (2.0 * loss.probability(evidence.rows @ theta) - 1.0) ** 2
+    if evidence.weights is not None:
+        variance = variance * evidence.weights**2
+    return (evidence.rows.T * variance) @ evidence.rows / (len(evidence.rows) * evidence.count)
+
+
+def input_units(recipe: Recipe) -> NDArray[np.float64]:
+    """The matrix that turns coefficients of the vector into coefficients of the input columns.
+
+    The last row is the intercept, whether the recipe has one or not.
+    """
+    dimension, root = recipe.dimension, np.sqrt(recipe.dimension)
+    width = dimension - recipe.intercept
+    matrix = np.zeros((width + 1, dimension))
+    offset = 0
+    for column in recipe.columns:
+        names = column.names()
+        for place in range(offset, offset + len(names)):
+            matrix[place, place] = 1.0 / root
+        if isinstance(column, Numeric):
+            matrix[offset, offset] /= column.scale
+            matrix[width, offset] = -column.centre / column.scale / root
+        offset += len(names)
+    if recipe.intercept:
+        matrix[width, width] = 1.0 / root
+    return matrix
+
+
+def _pseudo_inverse(hessian: Array) -> Array:
+    values, directions = np.linalg.eigh(hessian)
+    kept = values > _RANK * values[-1]
+    turned = directions[:, kept]
+    return (turned / values[kept]) @ turned.T
