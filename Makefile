@@ -1,7 +1,7 @@
 # `make` prints what there is to do. Nothing but Python 3.11 or newer, its venv module and make is needed.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check fix laws docs bench clean
+.PHONY: help demo test check fix laws oldest docs bench clean
 
 # compiled bytecode makes every start two to four times as quick
 unexport PYTHONDONTWRITEBYTECODE
@@ -42,6 +42,11 @@ fix: $(call READY,test)  ## format, and mend what ruff can mend
 laws: $(call READY,test)  ## the laws at their full figures (minutes to an hour)
 	$(PYTEST) -m laws --hypothesis-profile=laws --durations=10
 
+oldest: $(call READY,test)  ## the tests with the oldest versions that pyproject.toml admits (needs uv)
+	test -x .venv-oldest/bin/python || $(BIN)/python -m venv .venv-oldest
+	$(BIN)/uv pip install -q --compile-bytecode --resolution lowest-direct --python .venv-oldest/bin/python -e ".[test]"
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n 2 --ignore tests/style
+
 docs: $(call READY,docs)  ## the pages, as HTML in docs/_build
 	$(BIN)/python docs/reference/cli_page.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
@@ -53,7 +58,7 @@ bench: $(call READY,test)  ## every benchmark at its smallest; benchmarks/README
 	done
 
 clean:  ## remove what was built here, the environment included
-	rm -rf $(VENV) build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-oldest build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks demo -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # extras of pyproject.toml that each kind of work wants
