@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.core.errors import InputError, SchemaError
-from suffice.sources.fold import fold
+from suffice.core.fold import fold
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def test_a_fold_that_counts_every_delivery_would_be_caught(monkeypatch):
     def every_delivery(statistic, source, expected, results):
         return sum((state for _, (_, state) in results), statistic.init())
 
-    monkeypatch.setattr("suffice.sources.fold._merged", every_delivery)
+    monkeypatch.setattr("suffice.core.fold._merged", every_delivery)
     with pytest.raises(AssertionError):
         test_a_fragment_that_is_delivered_twice_is_counted_once.hypothesis.inner_test([1, 2, 3], [1])
 
