@@ -1,0 +1,1 @@
+"""What has been promised of one dataset, what was spent of it, and how promises add up."""
