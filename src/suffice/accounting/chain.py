@@ -5,36 +5,36 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, Final, Literal, final
 
 from suffice.accounting import statement
+from suffice.accounting.charter import Charter
 from suffice.accounting.engine import FORMAT, Connection, check_format
 from suffice.accounting.money import Amount
 from suffice.core.codec import canonical, decode
 from suffice.core.errors import FormatTooNew, InputError
 from suffice.core.guarantees import PROMISES, Promise
-from suffice.core.units import UNITS, Unit
+from suffice.core.units import UNITS
 
-__all__ = ["GENESIS", "Act", "Charge", "Charter", "Entry", "append", "digest", "lock", "named", "today"]
+__all__ = [
+    "GENESIS",
+    "Act",
+    "Charge",
+    "Entry",
+    "append",
+    "budget_of",
+    "charge_under",
+    "digest",
+    "edition_of",
+    "entry_of",
+    "lock",
+    "source_of",
+    "stored",
+]
 
 Act = Literal["created", "charge", "budget", "edition", "source"]
 GENESIS: Final = "0" * 64
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Charter:
-    """What is fixed when a ledger is made; `nonce` tells two ledgers with the same words apart."""
-
-    dataset: str
-    unit: Unit
-    budget: Promise
-    edition: str
-    nonce: str
-    day: str
-    partitions: tuple[str, tuple[str, ...]] | None = None
-    allow_unprotected: bool = False
 
 
 @final
@@ -123,16 +123,52 @@ def digest(*parts: bytes) -> str:
     return total.hexdigest()
 
 
-def today() -> str:
-    """The day in UTC, the finest time that a ledger keeps."""
-    return datetime.now(UTC).date().isoformat()
+def entry_of(db: Connection, act: str, key: str) -> Entry:
+    """The act of this kind under this key; without it the file is not what the caller knew."""
+    found = db.rows(statement.ENTRY, act, key)
+    if not found:
+        raise InputError(
+            f"The ledger has no {act} {key!r}. It may be an older copy: run `suffice ledger verify`."
+        )
+    return Entry(*found[0])
 
 
-def named(text: object, what: str) -> str:
-    """A text that is not blank, or an InputError."""
-    if not isinstance(text, str) or not text.strip():
-        raise InputError(f"{what} is a text that is not blank, and got {text!r}.")
-    return text
+def charge_under(db: Connection, key: str, request_hash: str) -> Charge | None:
+    """The charge under a key, or None; a charge of another request is an InputError."""
+    found = db.rows(statement.ENTRY, "charge", key)
+    if not found:
+        return None
+    charge = Charge.of(Entry(*found[0]))
+    if charge.request != request_hash:
+        raise InputError(
+            f"The key {key!r} was used on {charge.day} for another request ({charge.summary}). Nothing was "
+            "spent. Use a new key for a new request, or none."
+        )
+    return charge
+
+
+def stored(db: Connection, charge: Charge) -> bytes | None:
+    """The bytes that the charge paid for, or None while they are not made."""
+    found = db.rows(statement.STORED, charge.number)
+    return bytes(found[0][0]) if found else None
+
+
+def budget_of(db: Connection) -> Promise:
+    """The total as it was last set."""
+    fields = Entry(*db.rows(statement.LAST_OF_TWO, "created", "budget")[0]).fields()
+    budget: Promise = fields["budget"]
+    return budget
+
+
+def edition_of(db: Connection) -> str:
+    """The edition that began last."""
+    return str(Entry(*db.rows(statement.LAST_OF_TWO, "created", "edition")[0]).fields()["edition"])
+
+
+def source_of(db: Connection) -> str | None:
+    """The public name that the rows of this edition are bound to, or None."""
+    found = db.rows(statement.ENTRY, "source", edition_of(db))
+    return str(Entry(*found[0]).fields()["source"]) if found else None
 
 
 def _hash(number: int, act: str, key: str, body: str, previous: str) -> str:

@@ -34,7 +34,7 @@ def approx_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:
     The least value over the order a of a rho + log(1 - 1/a) - log(a delta)/(a - 1), found
     in doubles and evaluated exactly at the order found; any order gives a valid bound.
     """
-    order = 1 + Fraction(math.exp(_least_at(_curve(float(rho), math.log(delta)), -25.0, 60.0)))
+    order = 1 + Fraction(math.exp(_least_at(_curve(float(rho), math.log(delta)))))
     log_order, log_delta = _log(order, _DOWN), _log(delta, _DOWN)
     value = order * rho + _log(1 - 1 / order, _UP) - (log_delta + log_order) / (order - 1)
     return max(value + 2 * _SLACK * (1 + 1 / (order - 1)), Fraction(0))
@@ -49,9 +49,9 @@ def balanced_of_zcdp(rho: Fraction, epsilon: Fraction, delta: Fraction) -> tuple
     low, high = math.log(1e-18), 0.0
     for _ in range(48):
         middle = (low + high) / 2
-        share = math.exp(middle)
-        needed = approx_of_zcdp(rho, delta * Fraction(share)) / epsilon
-        low, high = (middle, high) if needed > share else (low, middle)
+        curve = _curve(float(rho), middle + math.log(delta))
+        too_little = curve(_least_at(curve)) > math.exp(middle) * epsilon
+        low, high = (middle, high) if too_little else (low, middle)
     part = delta * min(Fraction(math.exp(high)), Fraction(1))
     return approx_of_zcdp(rho, part), part
 
@@ -65,8 +65,9 @@ def _curve(rho: float, log_delta: float) -> Callable[[float], float]:
     return height
 
 
-def _least_at(height: Callable[[float], float], low: float, high: float) -> float:
-    for _ in range(160):
+def _least_at(height: Callable[[float], float]) -> float:
+    low, high = -25.0, 60.0
+    for _ in range(90):
         third = (high - low) / 3
         if height(low + third) <= height(high - third):
             high -= third

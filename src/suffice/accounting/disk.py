@@ -12,9 +12,9 @@ __all__ = ["mounted_as", "refuse_network", "sync_folder"]
 
 _MOUNTS = Path("/proc/mounts")
 _NETWORK = {
-    "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fuse.ceph", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs",
-    "fuse.sshfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "orangefs", "pvfs2", "smb2", "smb3",
-    "smbfs",
+    "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fuse.ceph", "fuse.glusterfs", "fuse.rclone",
+    "fuse.s3fs", "fuse.sshfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "orangefs", "pvfs2",
+    "smb2", "smb3", "smbfs",
 }  # fmt: skip
 
 

@@ -230,6 +230,7 @@ def _named(draft: Path, path: Path) -> bool:
 
 _CAUSES = {
     "SQLITE_READONLY": "it may not be written to. Its owner needs the right to write it and its folder",
+    "SQLITE_TOOBIG": "a release of this size cannot be kept in it. Release less at a time",
     "SQLITE_FULL": "the disk is full. Make room, then ask again",
     "SQLITE_IOERR": "the disk did not do what it was asked. Look after the disk, then ask again",
     "SQLITE_CANTOPEN": "it cannot be opened. Look at the rights of the file and its folder",

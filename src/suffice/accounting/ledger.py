@@ -3,55 +3,37 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
 from typing import Literal, final
 
-from suffice.accounting import statement
-from suffice.accounting.chain import Charge, Charter, Entry, append, digest, lock, named, today
+from suffice.accounting import balance, statement
+from suffice.accounting.balance import Remaining
+from suffice.accounting.chain import (
+    Charge,
+    Entry,
+    append,
+    budget_of,
+    charge_under,
+    digest,
+    edition_of,
+    entry_of,
+    lock,
+    source_of,
+    stored,
+)
+from suffice.accounting.charter import Charter, charter_of, named, today, total_of
 from suffice.accounting.engine import FORMAT, Connection, Engine, check_format, engine_of, migrate
 from suffice.accounting.money import Amount, cost
 from suffice.accounting.record import Verification, as_csv, as_json, verified
-from suffice.core.errors import BudgetExceeded, InputError, UnprotectedRefused, UnsupportedPair
+from suffice.core.errors import BudgetExceeded, InputError, UnprotectedRefused
 from suffice.core.guarantees import NotPrivate, Promise
-from suffice.core.units import FeatureOf, LabelOf, RecordOf, Unit
+from suffice.core.units import Unit
 
 __all__ = ["Charge", "Ledger", "Remaining", "Verification"]
 
-_FIRST_EDITION = "1"
 _SHOWN = 12  # charges that a refusal lists
 _WHOLE = ""  # the account of a ledger without parts
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Remaining:
-    """What may still be spent; it prints like the promise, and says when the promise was voided."""
-
-    amount: Amount
-    voided: date | None = None
-
-    @property
-    def epsilon(self) -> float | None:
-        """The epsilon that is left, or None where rho is counted."""
-        return None if self.amount.currency == "ZeroConcentratedDP" else float(self.amount.exact[0])
-
-    @property
-    def rho(self) -> float | None:
-        """The rho that is left, or None where epsilon is counted."""
-        return float(self.amount.exact[0]) if self.amount.currency == "ZeroConcentratedDP" else None
-
-    @property
-    def delta(self) -> float:
-        """The delta that is left, zero where none is counted."""
-        return float(self.amount.exact[1])
-
-    def __str__(self) -> str:
-        """The way the promise is printed."""
-        void = f" (void since {self.voided}: something unprotected was released)" if self.voided else ""
-        return f"{self.amount}{void}"
 
 
 @final
@@ -79,7 +61,7 @@ class Ledger:
     ) -> Ledger:
         """Make a new ledger; one that exists is an InputError, and is left as it is."""
         engine = engine_of(url)
-        charter = _charter(dataset, unit, budget, partitions, allow_unprotected=allow_unprotected)
+        charter = charter_of(dataset, unit, budget, partitions, allow_unprotected=allow_unprotected)
         if not _founded(engine, charter):
             raise InputError(
                 f"There is something at {engine.url!r} already, and it was left as it is. "
@@ -96,7 +78,7 @@ class Ledger:
         with engine.transaction(write=found < FORMAT) as db:
             ((since,),) = db.rows(statement.FORMAT)
             migrate(db, engine.words, since)
-            return cls(engine, _entry(db, "created", "").charter())
+            return cls(engine, entry_of(db, "created", "").charter())
 
     @classmethod
     def open_or_create(
@@ -111,7 +93,7 @@ class Ledger:
     ) -> Ledger:
         """Open the ledger, or make it; one that exists with any other attribute is an InputError."""
         engine = engine_of(url)
-        charter = _charter(dataset, unit, budget, partitions, allow_unprotected=allow_unprotected)
+        charter = charter_of(dataset, unit, budget, partitions, allow_unprotected=allow_unprotected)
         if _founded(engine, charter):
             return cls(engine, charter)
         ledger = cls.open(url)
@@ -119,8 +101,8 @@ class Ledger:
             wanted, found = getattr(charter, name), getattr(ledger, name)
             if wanted != found:
                 raise InputError(
-                    f"The ledger {engine.url!r} has {name} = {found!r}, and {wanted!r} was asked for. Opening "
-                    "changes nothing: ask for what it has, use Ledger.raise_budget, or make another ledger."
+                    f"The ledger {engine.url!r} has {name} = {found!r}, and {wanted!r} was asked for. "
+                    "Opening changes nothing: ask for what it has, or use Ledger.raise_budget, or another ledger."
                 )
         return ledger
 
@@ -153,23 +135,23 @@ class Ledger:
     def budget(self) -> Promise:
         """All that may be spent, raises included."""
         with self.engine.transaction() as db:
-            return _budget(db)
+            return budget_of(db)
 
     @property
     def edition(self) -> str:
         """The edition of the data that requests are about now."""
         with self.engine.transaction() as db:
-            return _edition(db)
+            return edition_of(db)
 
     def remaining(self, part: str | None = None) -> Remaining:
         """What may still be spent: on one group, or, without one, on all groups together."""
         with self.engine.transaction() as db:
-            return _remaining(db, self._currency, self._account(part))
+            return balance.remaining(db, self._currency, self._account(part))
 
     def spent(self, part: str | None = None) -> Amount:
         """What was spent: on one group, or, without one, on the group with the most."""
         with self.engine.transaction() as db:
-            return _spent(db, self._currency, self._account(part))
+            return balance.spent(db, self._currency, self._account(part))
 
     def request_key(self, request: bytes) -> str:
         """The default key of a request: a hash of it, the dataset and the edition, and nothing else."""
@@ -178,25 +160,25 @@ class Ledger:
     def find(self, key: str, request: bytes) -> bytes | None:
         """The bytes that were released under the key, or None; another request under it is refused."""
         with self.engine.transaction() as db:
-            charge = _charge(db, key, digest(request))
-            return None if charge is None else _stored(db, charge)
+            charge = charge_under(db, key, digest(request))
+            return None if charge is None else stored(db, charge)
 
     def bind_source(self, name: str) -> None:
         """Fix the public name of the rows of this edition; another name later is an InputError."""
         named(name, "The public name of a source")
         with self.engine.transaction() as db:
-            bound = _source(db)
+            bound = source_of(db)
         if bound is None:
             with self.engine.transaction(write=True) as db:
                 lock(db)
-                bound = _source(db)
+                bound = source_of(db)
                 if bound is None:
-                    append(db, "source", _edition(db), {"source": name, "day": today()})
+                    append(db, "source", edition_of(db), {"source": name, "day": today()})
                     return
         if bound != name:
             raise InputError(
-                f"This edition of {self.dataset!r} is of the source {bound!r}, and got {name!r}. Give the source "
-                "that name, or begin a new edition with ledger.new_edition(...) if the rows are new."
+                f"This edition of {self.dataset!r} is of the source {bound!r}, and got {name!r}. Give the "
+                "source that name, or begin a new edition with ledger.new_edition(...) if the rows are new."
             )
 
     def charge(
@@ -215,10 +197,11 @@ class Ledger:
         A key that was paid for by the same request returns that charge again and spends nothing.
         """
         named(key, "The key of a request")
+        named(summary, "The summary of a charge")
         keeps, account, request_hash = (promise, *also), self._account(part), digest(request)
         with self.engine.transaction() as db:
-            known = _charge(db, key, request_hash)
-            total = _total(db, self._currency)
+            known = charge_under(db, key, request_hash)
+            total = balance.total(db, self._currency)
         if known is not None:
             return known
         price = self._price(keeps, total, unprotected)
@@ -237,14 +220,14 @@ class Ledger:
             if charge is not None:
                 return charge
             db.undo()
-            left, lines = _remaining(db, self._currency, account), _lines(db)
+            left, lines = balance.remaining(db, self._currency, account), _lines(db)
         raise BudgetExceeded(price, left, lines)
 
     def store(self, charge: Charge, release: bytes) -> bytes:
         """Keep the bytes that the charge paid for; the first bytes win, and are what is returned."""
         with self.engine.transaction(write=True) as db:
             lock(db)
-            if _entry(db, "charge", charge.key).hash != charge.id:
+            if entry_of(db, "charge", charge.key).hash != charge.id:
                 raise InputError(f"The charge {charge.id!r} is not of the ledger {self.url!r}.")
             db.change(statement.STORE, charge.number, bytes(release))
             return bytes(db.rows(statement.STORED, charge.number)[0][0])
@@ -263,14 +246,14 @@ class Ledger:
     def raise_budget(self, promise: Promise, reason: str) -> None:
         """Set a new, larger total; the act and its reason are recorded for good."""
         named(reason, "The reason for a larger budget")
-        total = _total_of(promise)
+        total = total_of(promise)
         with self.engine.transaction(write=True) as db:
             lock(db)
-            before = _total(db, self._currency)
+            before = balance.total(db, self._currency)
             if total.currency != self._currency or total == before or not before.within(total):
                 raise InputError(
-                    f"The budget is {before}, and {promise} was asked for. A raise names the new total, in the "
-                    "same currency, and no part of it is smaller."
+                    f"The budget is {before}, and {promise} was asked for. A raise names the new total, "
+                    "in the same currency, and no part of it is smaller."
                 )
             ((length, _),) = db.rows(statement.LEDGER)
             append(db, "budget", str(length + 1), {"budget": promise, "reason": reason, "day": today()})
@@ -317,8 +300,8 @@ class Ledger:
             return cost(keeps[0], keeps[1:], total)
         if not self.allow_unprotected:
             raise UnprotectedRefused(
-                f"This release has {keeps[0]}, and the ledger of {self.dataset!r} promises {self.budget}. Use a "
-                "mechanism that protects, or a ledger made with allow_unprotected=True."
+                f"This release has {keeps[0]}, and the ledger of {self.dataset!r} promises {self.budget}. "
+                "Use a mechanism that protects, or a ledger made with allow_unprotected=True."
             )
         if unprotected is None or not unprotected.strip():
             raise UnprotectedRefused(
@@ -328,58 +311,8 @@ class Ledger:
         return Amount(self._currency, 0)
 
 
-def _charter(
-    dataset: str,
-    unit: Unit,
-    budget: Promise,
-    partitions: tuple[str, Iterable[str]] | None,
-    *,
-    allow_unprotected: bool,
-) -> Charter:
-    named(dataset, "The name of a dataset")
-    _total_of(budget)
-    return Charter(
-        dataset=dataset,
-        unit=unit,
-        budget=budget,
-        edition=_FIRST_EDITION,
-        nonce=secrets.token_hex(16),
-        day=today(),
-        partitions=None if partitions is None else _partitions(unit, *partitions),
-        allow_unprotected=bool(allow_unprotected),
-    )
-
-
-def _partitions(unit: Unit, column: str, values: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """Groups that no neighbour can move a row between, or an error that says why they are not."""
-    groups = tuple(values)
-    if (
-        not groups
-        or len(set(groups)) < len(groups)
-        or not all(isinstance(one, str) and one for one in groups)
-    ):
-        raise InputError(f"The groups of {column!r} are different texts, at least one, and got {groups!r}.")
-    movable = isinstance(unit, RecordOf) and unit.relation == "replace"
-    protected = isinstance(unit, LabelOf | FeatureOf) and column in unit.protected()
-    if movable or protected or not isinstance(unit, LabelOf | FeatureOf | RecordOf):
-        raise UnsupportedPair(
-            f"Groups of {column!r} cannot be counted apart for the unit {unit}: a neighbour could move from one "
-            "group to another. Use a public column under a label unit, RecordOf('add-remove'), or no partitions."
-        )
-    return column, groups
-
-
-def _total_of(budget: Promise) -> Amount:
-    if isinstance(budget, NotPrivate):
-        raise InputError(
-            "A budget is a finite promise, such as PureDP(1.0). For releases without a guarantee, add "
-            "allow_unprotected=True."
-        )
-    return Amount.of(budget)
-
-
 def _founded(engine: Engine, charter: Charter) -> bool:
-    total = _total_of(charter.budget)
+    total = total_of(charter.budget)
 
     def fill(db: Connection) -> None:
         migrate(db, engine.words, 0)
@@ -391,84 +324,18 @@ def _founded(engine: Engine, charter: Charter) -> bool:
 
 
 def _spend(
-    db: Connection, key: str, price: Amount, account: str | None, fields: dict[str, object]
+    db: Connection, key: str, price: Amount, account: str | None, fields: Mapping[str, object]
 ) -> Charge | None:
     """The charge under this key, made now unless it was made before; None when the budget lacks it."""
     lock(db)
-    known = _charge(db, key, str(fields["request"]))
+    known = charge_under(db, key, str(fields["request"]))
     if known is not None:
         return known
-    if not _taken(db, price, account):
+    if not balance.take(db, price, account):
         return None
-    voided = fields["day"] if fields["unprotected"] else None
-    entry = append(db, "charge", key, {**fields, "edition": _edition(db)}, voided and str(voided))
+    voided = str(fields["day"]) if fields["unprotected"] else None
+    entry = append(db, "charge", key, {**fields, "edition": edition_of(db)}, voided)
     return Charge.of(entry)
-
-
-def _taken(db: Connection, price: Amount, account: str | None) -> bool:
-    """Add the price to every account it concerns, or say that one of them lacks it."""
-    values = (price.units, price.delta_units) * 2
-    if account is not None:
-        return db.change(statement.SPEND_PART, *values, account) == 1
-    return db.change(statement.SPEND, *values) == len(db.rows(statement.ACCOUNTS))
-
-
-def _entry(db: Connection, act: str, key: str) -> Entry:
-    found = db.rows(statement.ENTRY, act, key)
-    if not found:
-        raise InputError(
-            f"The ledger has no {act} {key!r}. It may be an older copy: run `suffice ledger verify`."
-        )
-    return Entry(*found[0])
-
-
-def _charge(db: Connection, key: str, request_hash: str) -> Charge | None:
-    found = db.rows(statement.ENTRY, "charge", key)
-    if not found:
-        return None
-    charge = Charge.of(Entry(*found[0]))
-    if charge.request != request_hash:
-        raise InputError(
-            f"The key {key!r} was used on {charge.day} for another request ({charge.summary}). Nothing was spent. "
-            "Use a new key for a new request, or none."
-        )
-    return charge
-
-
-def _stored(db: Connection, charge: Charge) -> bytes | None:
-    found = db.rows(statement.STORED, charge.number)
-    return bytes(found[0][0]) if found else None
-
-
-def _budget(db: Connection) -> Promise:
-    fields = Entry(*db.rows(statement.LAST_OF_TWO, "created", "budget")[0]).fields()
-    budget: Promise = fields["budget"]
-    return budget
-
-
-def _edition(db: Connection) -> str:
-    return str(Entry(*db.rows(statement.LAST_OF_TWO, "created", "edition")[0]).fields()["edition"])
-
-
-def _source(db: Connection) -> str | None:
-    found = db.rows(statement.ENTRY, "source", _edition(db))
-    return str(Entry(*found[0]).fields()["source"]) if found else None
-
-
-def _total(db: Connection, currency: str) -> Amount:
-    _, units, delta_units, *_ = db.rows(statement.ACCOUNTS)[0]
-    return Amount(currency, units, delta_units)
-
-
-def _spent(db: Connection, currency: str, account: str | None) -> Amount:
-    rows = [row for row in db.rows(statement.ACCOUNTS) if account in {None, row[0]}]
-    return Amount(currency, max(row[3] for row in rows), max(row[4] for row in rows))
-
-
-def _remaining(db: Connection, currency: str, account: str | None) -> Remaining:
-    ((_, voided),) = db.rows(statement.LEDGER)
-    left = _total(db, currency).minus(_spent(db, currency, account))
-    return Remaining(left, date.fromisoformat(voided) if voided else None)
 
 
 def _lines(db: Connection) -> list[str]:

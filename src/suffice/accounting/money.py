@@ -84,7 +84,7 @@ def cost(promise: Promise, also: Iterable[Promise], budget: Amount) -> Amount:
     if not prices:
         raise UnsupportedPair(
             f"The ledger counts {_COUNTS[budget.currency]}, and this release promises only "
-            f"{'; '.join(map(str, keeps))}. Take a mechanism that promises it, or a ledger of another currency."
+            f"{'; '.join(map(str, keeps))}. Take another mechanism, or a ledger of another currency."
         )
     return min(prices, key=lambda price: price.share_of(budget))
 

@@ -119,10 +119,8 @@ def _totals_differ(db: Connection, entries: list[Entry]) -> str | None:
     for part in sorted(accounts.keys() | found.keys()):
         if accounts.get(part) != found.get(part):
             where = f" of {part!r}" if part else ""
-            return (
-                f"the totals{where} (budget and spent, in units) are {found.get(part)}, and its rows add up to "
-                f"{accounts.get(part)}."
-            )
+            held, due = found.get(part), accounts.get(part)
+            return f"the totals{where} (budget and spent, in units) are {held}, and its rows add up to {due}."
     strays = db.rows(statement.ORPHANS, "charge")
     return f"it holds the bytes of row {strays[0][0]}, which is no charge." if strays else None
 
