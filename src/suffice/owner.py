@@ -124,7 +124,6 @@ class Owner:
         sensitivity = resolved.sensitivity(unit, None)
         law = mechanism.law(sensitivity, resolved.dimension, resolved.blocks)
         also = mechanism.also(sensitivity, law)
-        self.ledger.admits(mechanism.promise(), also=also, unprotected=unprotected)
         _check_capacity(getattr(self.source, "rows", None), resolved.radius, law)
         state = fold(resolved, self.source, workers=workers, progress=progress)
         total, facts = resolved.finalise(state), resolved.facts(state, unit)
