@@ -128,7 +128,12 @@ class Owner:
         state = fold(resolved, self.source, workers=workers, progress=progress)
         total, facts = resolved.finalise(state), resolved.facts(state, unit)
         charge = self.ledger.charge(
-            key, request, mechanism.promise(), also=also, summary=_summary(statistic, mechanism), unprotected=unprotected
+            key,
+            request,
+            mechanism.promise(),
+            also=also,
+            summary=_summary(statistic, mechanism),
+            unprotected=unprotected,
         )
         guarantee = Guarantee(mechanism.promise(), unit, also, _assumptions(facts, mechanism))
         release = Release(
@@ -169,9 +174,9 @@ def _assumptions(facts: Facts, mechanism: Additive) -> tuple[str, ...]:
 
 def _check_capacity(rows: int | None, radius: int, law: Law) -> None:
     """Sums and noise fit 64 bits, decided from public numbers alone."""
-    spread = math.ceil(_SCALES * math.sqrt(float(law.covariance().dense()[0, 0])))
+    spread = math.ceil(_SCALES * math.sqrt(law.covariance().trace()))
     if (_MOST_ROWS if rows is None else rows) * radius + spread >= _CAPACITY:
         raise BoundsError(
-            f"{rows or 'An unknown number of'} rows of radius {radius} and noise of {spread} grid units do not fit "
-            "64 bits. Use a coarser grid (bits=16) or a larger epsilon."
+            f"{rows or 'An unknown number of'} rows of radius {radius} and noise of {spread} grid units do not "
+            "fit 64 bits. Use a coarser grid (bits=16) or a larger epsilon."
         )

@@ -108,7 +108,7 @@ def test_bad_rows_are_refused_before_anything_is_charged(people, ledger, statist
 def test_a_crash_after_the_charge_is_served_under_the_same_charge(people, ledger, statistic, monkeypatch):
     owner = owner_of(people, ledger)
     with monkeypatch.context() as patch:
-        patch.setattr("suffice.mechanisms.draw.noise", lambda law: 1 / 0)
+        patch.setattr("suffice.mechanisms.draw.noise", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             owner.release(statistic, MECHANISM)
     assert str(ledger.remaining()) == "epsilon = 1.5"
@@ -117,11 +117,17 @@ def test_a_crash_after_the_charge_is_served_under_the_same_charge(people, ledger
 
 
 def test_an_exact_statistic_needs_a_ledger_that_allows_it_and_voids_its_promise(people, tmp_path, statistic):
-    strict = sf.Ledger.create(tmp_path / "a.db", dataset="d", unit=sf.LabelOf("bought"), budget=sf.PureDP(1.0))
+    strict = sf.Ledger.create(
+        tmp_path / "a.db", dataset="d", unit=sf.LabelOf("bought"), budget=sf.PureDP(1.0)
+    )
     with pytest.raises(UnprotectedRefused):
         owner_of(people, strict).release(statistic, sf.Exact(), unprotected="teaching")
     loose = sf.Ledger.create(
-        tmp_path / "b.db", dataset="d", unit=sf.LabelOf("bought"), budget=sf.PureDP(1.0), allow_unprotected=True
+        tmp_path / "b.db",
+        dataset="d",
+        unit=sf.LabelOf("bought"),
+        budget=sf.PureDP(1.0),
+        allow_unprotected=True,
     )
     with pytest.raises(UnprotectedRefused):
         owner_of(people, loose).release(statistic, sf.Exact())
@@ -145,7 +151,9 @@ def test_public_means_public(people, tmp_path, statistic, frozen_noise):
             for label in (False, True):
                 frame[frame["bought"] == label].to_parquet(folder / f"part-{label:d}.parquet")
         source = sf.Parquet(folder)
-        object.__setattr__(source, "name", "sales") if hasattr(source, "__slots__") else setattr(source, "name", "sales")
+        object.__setattr__(source, "name", "sales") if hasattr(source, "__slots__") else setattr(
+            source, "name", "sales"
+        )
         ledger = sf.Ledger.create(
             folder / "owner.db", dataset="sales", unit=sf.LabelOf("bought"), budget=sf.PureDP(2.0)
         )

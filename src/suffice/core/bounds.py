@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, Self, final
+from typing import TYPE_CHECKING, Literal, Self, final
 
 import numpy as np
 
 from suffice.core.errors import BoundsError
 
-__all__ = ["Bound", "Norm", "Radius", "Sensitivity"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Bound", "Norm", "Radius", "Sensitivity", "ceil_sqrt", "clip", "integer_norm", "least_root"]
 
 Norm = Literal[1, 2, "inf"]
 
@@ -80,16 +83,16 @@ class Sensitivity:
         if norm == 1:
             return cls(radius, radius, radius)
         if norm == 2:
-            return cls(_ceil_sqrt(dimension * radius * radius), radius, radius)
-        return cls(dimension * radius, _ceil_sqrt(dimension * radius * radius), radius)
+            return cls(least_root(dimension * radius * radius), radius, radius)
+        return cls(dimension * radius, least_root(dimension * radius * radius), radius)
 
 
-def _ceil_sqrt(value: int) -> int:
-    root = math.isqrt(value)
-    return root if root * root == value else root + 1
+def least_root(value: int) -> int:
+    """⌈√value⌉ of any whole number, exactly."""
+    return math.isqrt(value - 1) + 1 if value > 0 else 0
 
 
-def clip(rows: np.ndarray, norm: Norm, radius: int) -> np.ndarray:
+def clip(rows: NDArray[np.int64], norm: Norm, radius: int) -> NDArray[np.int64]:
     """Shorten whole-number rows to the radius: q becomes sign(q)·⌊|q|·R / max(R, ‖q‖)⌋, on integers."""
     length = integer_norm(rows, norm)
     long = length > radius
@@ -101,16 +104,16 @@ def clip(rows: np.ndarray, norm: Norm, radius: int) -> np.ndarray:
     return clipped
 
 
-def integer_norm(rows: np.ndarray, norm: Norm) -> np.ndarray:
+def integer_norm(rows: NDArray[np.int64], norm: Norm) -> NDArray[np.int64]:
     """The norm of each whole-number row, rounded up to a whole number."""
     if norm == 1:
-        return np.abs(rows).sum(axis=1)
+        return np.asarray(np.abs(rows).sum(axis=1))
     if norm == 2:
         return ceil_sqrt(np.einsum("ij,ij->i", rows, rows))
-    return np.abs(rows).max(axis=1, initial=0)
+    return np.asarray(np.abs(rows).max(axis=1, initial=0))
 
 
-def ceil_sqrt(values: np.ndarray) -> np.ndarray:
+def ceil_sqrt(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """⌈√n⌉ of whole numbers below 2**62, exactly."""
     root = np.ceil(np.sqrt(values.astype(np.float64))).astype(np.int64)
     root -= (root - 1) * (root - 1) >= values

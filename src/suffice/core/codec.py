@@ -28,7 +28,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, Fraction):
         return {"kind": "Fraction", "value": f"{value.numerator}/{value.denominator}"}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if not _at_default(value, f)}
+        fields = {
+            f.name: getattr(value, f.name) for f in dataclasses.fields(value) if not _at_default(value, f)
+        }
         return {"kind": type(value).__name__} | {name: encode(item) for name, item in fields.items()}
     if isinstance(value, dict):
         return {str(name): encode(item) for name, item in value.items()}

@@ -106,8 +106,8 @@ class Categorical:
             raise InputError(f"The levels of {self.name!r} must be of one type, and got {self.levels!r}.")
         if self.missing not in {"refuse", "indicate", "other"} or self.unseen not in {"refuse", "other"}:
             raise InputError(
-                f"Categorical({self.name!r}) takes missing='refuse', 'indicate' or 'other' and unseen='refuse' "
-                f"or 'other', and got missing={self.missing!r}, unseen={self.unseen!r}."
+                f"Categorical({self.name!r}) takes missing='refuse', 'indicate' or 'other' and "
+                f"unseen='refuse' or 'other', and got missing={self.missing!r}, unseen={self.unseen!r}."
             )
 
     def reads(self) -> tuple[str, ...]:
@@ -131,7 +131,9 @@ class Categorical:
             if self.unseen == "refuse":
                 row = int(np.argmax(unseen))
                 raise SchemaError.bad_value(
-                    self.name, row, f"the level {column[row].as_py()!r}",
+                    self.name,
+                    row,
+                    f"the level {column[row].as_py()!r}",
                     f"The recipe lists {len(self.levels)} levels; add it, or state unseen='other'.",
                 )
             codes[unseen] = width - 1
@@ -172,9 +174,11 @@ class Hashed:
 
     def codes(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """The bucket of each row."""
-        coded = pc.dictionary_encode(pc.cast(_plain(batch.column(self.name)), pa.string()), null_encoding="encode")
+        coded = pc.dictionary_encode(
+            pc.cast(_plain(batch.column(self.name)), pa.string()), null_encoding="encode"
+        )
         table = np.array([self._bucket(level.as_py()) for level in coded.dictionary], dtype=np.int32)
-        return table[coded.indices.to_numpy(zero_copy_only=False)]
+        return np.asarray(table[coded.indices.to_numpy(zero_copy_only=False)])
 
     def encode(self, batch: pa.RecordBatch, offset: int) -> list[Measured | Coded]:
         """The coordinates of a batch."""
@@ -232,10 +236,12 @@ def _numbers(column: pa.Array, name: str) -> NDArray[np.generic]:
     if column.null_count:
         column = column.cast(pa.float64())
     values = column.to_numpy(zero_copy_only=False)
-    return values.astype(np.float32) if values.dtype == np.float16 else values
+    return np.asarray(values.astype(np.float32) if values.dtype == np.float16 else values)
 
 
-def _places(column: pa.Array, levels: tuple[Level, ...], name: str) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+def _places(
+    column: pa.Array, levels: tuple[Level, ...], name: str
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """The place of each value among the levels, -1 where there is none, and which values are missing."""
     if pa.types.is_dictionary(column.type):
         places, _ = _places(column.dictionary, levels, name)

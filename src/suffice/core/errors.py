@@ -2,7 +2,8 @@
 
 * SufficeError
   x InputError(ValueError)      + SchemaError + BoundsError + UnsupportedPair
-  x PrivacyError                + BudgetExceeded + UnboundedSensitivity + GuaranteeUnknown + UnprotectedRefused
+  x PrivacyError                + BudgetExceeded + UnboundedSensitivity
+                                + GuaranteeUnknown + UnprotectedRefused
   x ReleaseError                + ReleaseMismatch(ValueError) + ReleaseUnreadable + FormatTooNew + SealBroken
   x ExchangeError               + Refused + Unreachable + AlreadyReleased
   x MissingExtra(ImportError)
@@ -51,9 +52,9 @@ class SchemaError(InputError):
 
     def moved(self, rows: int) -> Self:
         """The same error, its row counted from `rows` further up."""
-        if self.place is None or self.place[1] is None:
+        column, row, got, remedy = self.place or ("", None, "", "")
+        if row is None:
             return self
-        column, row, got, remedy = self.place
         return self.bad_value(column, row + rows, got, remedy)
 
 

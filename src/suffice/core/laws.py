@@ -130,7 +130,7 @@ class NoLaw:
         """Zero: an exact statistic."""
         return Isotropic(0.0, self.dimension)
 
-    def quantile(self, probability: float) -> float:  # noqa: ARG002  the protocol's argument
+    def quantile(self, probability: float) -> float:
         """Zero at every level."""
         return 0.0
 
@@ -140,7 +140,7 @@ LAWS = (Laplace, L2Laplace, Gaussian, Cube, NoLaw)
 
 def _contrast(variance: float, dimension: int, classes: int) -> Isotropic | Block:
     """Covariance of the first K-1 of K blocks that sum to zero, round in that space."""
-    if classes == 2:  # noqa: PLR2004  two classes are one block of signs
+    if classes == 2:
         return Isotropic(variance + _ROUNDING, dimension)
     kept = classes - 1
     blocks = variance * (np.eye(kept) - 1.0 / classes) + _ROUNDING * np.eye(kept)

@@ -25,7 +25,11 @@ class Isotropic:
 
     def dense(self) -> NDArray[np.float64]:
         """The whole matrix."""
-        return self.variance * np.eye(self.dimension)
+        return np.asarray(self.variance * np.eye(self.dimension), dtype=np.float64)
+
+    def trace(self) -> float:
+        """The expected squared length of the error."""
+        return self.variance * self.dimension
 
     def times(self, factor: float) -> Isotropic:
         """The covariance of the error multiplied by √factor."""
@@ -42,6 +46,10 @@ class Diagonal:
     def dense(self) -> NDArray[np.float64]:
         """The whole matrix."""
         return np.diag(self.variances)
+
+    def trace(self) -> float:
+        """The expected squared length of the error."""
+        return float(self.variances.sum())
 
     def times(self, factor: float) -> Diagonal:
         """The covariance of the error multiplied by √factor."""
@@ -60,6 +68,10 @@ class Block:
         """The whole matrix, class blocks outermost."""
         return np.kron(self.classes, np.eye(self.dimension))
 
+    def trace(self) -> float:
+        """The expected squared length of the error."""
+        return float(np.trace(self.classes)) * self.dimension
+
     def times(self, factor: float) -> Block:
         """The covariance of the error multiplied by √factor."""
         return Block(self.classes * factor, self.dimension)
@@ -75,6 +87,10 @@ class Dense:
     def dense(self) -> NDArray[np.float64]:
         """The whole matrix."""
         return self.matrix
+
+    def trace(self) -> float:
+        """The expected squared length of the error."""
+        return float(np.trace(self.matrix))
 
     def times(self, factor: float) -> Dense:
         """The covariance of the error multiplied by √factor."""

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from suffice.core.column import COLUMNS, Categorical, Coded, Column, Cross, Hashed, Measured, Numeric
+from suffice.core.column import COLUMNS, Categorical, Coded, Column, Measured, Numeric
 from suffice.core.errors import BoundsError, InputError, SchemaError
 from suffice.core.fold import fold
 
@@ -52,7 +52,9 @@ class Recipe:
         object.__setattr__(self, "columns", tuple(self.columns))
         odd = [column for column in self.columns if not isinstance(column, COLUMNS)]
         if odd:
-            raise InputError(f"A recipe is made of Numeric, Categorical, Hashed and Cross, and got {odd[0]!r}.")
+            raise InputError(
+                f"A recipe is made of Numeric, Categorical, Hashed and Cross, and got {odd[0]!r}."
+            )
         names = self.names
         if not names or (self.intercept and len(names) == 1):
             raise InputError("A recipe needs at least one column.")
@@ -60,7 +62,9 @@ class Recipe:
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"The recipe makes the coordinate {twice!r} twice. Name each column once.")
         if len(names) > MOST_COLUMNS:
-            raise BoundsError(f"A recipe makes at most {MOST_COLUMNS} coordinates, and this one {len(names)}.")
+            raise BoundsError(
+                f"A recipe makes at most {MOST_COLUMNS} coordinates, and this one {len(names)}."
+            )
 
     @classmethod
     def of(cls, features: Recipe | Sequence[str], *, intercept: bool = True) -> Recipe:
@@ -145,7 +149,7 @@ class Recipe:
                 raise SchemaError.missing_column(name, table.column_names)
         parts = [self.grid(batch, bits) for batch in table.combine_chunks().to_batches()]
         rows = np.concatenate(parts) if parts else np.zeros((0, self.dimension), dtype=np.int64)
-        return rows * 2.0**-bits
+        return rows.astype(np.float64) * 2.0**-bits
 
 
 def on_grid(part: Measured, unit: float) -> NDArray[np.int64]:
@@ -159,21 +163,20 @@ def check_grid(part: Measured, scaled: NDArray[np.float64]) -> NDArray[np.int64]
     bad = ~(np.abs(scaled) <= LIMIT)
     if bad.any():
         row = int(np.argmax(bad))
-        raise unusable(part, row, part.values[row])
+        raise unusable(part, row, float(part.values[row]))
     return scaled.astype(np.int64)
 
 
-def unusable(part: Measured, row: int, value: object) -> SchemaError | BoundsError:
+def unusable(part: Measured, row: int, number: float) -> SchemaError | BoundsError:
     """The error for a number that is missing, infinite or beyond the grid."""
-    number = float(value)  # type: ignore[arg-type]
     if math.isnan(number):
         remedy = f"Fill it in, or state missing='indicate' or a value: Numeric({part.source!r}, missing=...)."
         return SchemaError.bad_value(part.source, row, "no value (NULL or NaN)", remedy)
     if math.isinf(number):
         return SchemaError.bad_value(part.source, row, f"{number}", "Replace or remove infinite values.")
     return BoundsError(
-        f"In column {part.source!r}, row {row} there is {number:g}, which lies beyond the grid. Centre and scale "
-        f"the column so that values stay within about 16 times the square root of the number of columns: "
+        f"In column {part.source!r}, row {row} there is {number:g}, which lies beyond the grid. Centre "
+        f"and scale the column so that values stay within about 16 times the square root of the number of columns: "
         f"Numeric({part.source!r}, centre=..., scale=...), or sf.Recipe.learn(source, columns=[...])."
     )
 
@@ -181,7 +184,7 @@ def unusable(part: Measured, row: int, value: object) -> SchemaError | BoundsErr
 @final
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """What learning keeps of one column: exact sums of its numbers, or its levels, and whether one is missing."""
+    """What learning keeps of a column: exact sums of its numbers, or its levels, and if one is missing."""
 
     kind: pa.DataType
     absent: bool = False
@@ -234,7 +237,8 @@ class _Learned:
             )
         if len(self.levels) > _MOST_LEVELS:
             raise SchemaError(
-                f"Column {name!r} has {len(self.levels)} levels. Use Hashed({name!r}, buckets=256), or leave it out."
+                f"Column {name!r} has {len(self.levels)} levels. "
+                f"Use Hashed({name!r}, buckets=256), or leave it out."
             )
         return Categorical(name, tuple(sorted(self.levels)), rule, unseen)
 
@@ -268,7 +272,7 @@ class _Learning:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def exact_sum(values: NDArray[np.float64]) -> int:

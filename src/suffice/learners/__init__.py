@@ -1,5 +1,7 @@
 """Learners: functions of public data and releases, each a scikit-learn estimator."""
 
+from __future__ import annotations
+
 from suffice.learners.mean_operator import MeanOperatorClassifier
 
 __all__ = ["MeanOperatorClassifier"]

@@ -47,12 +47,20 @@ class Evidence:
 def from_release(X: object, release: Release, rows: Rows) -> Evidence:
     """The evidence in a release of a mean operator, tied to these rows by its witness."""
     recipe, bound, grid = release.recipe, release.bound, release.grid
-    if release.kind != "MeanOperator" or recipe is None or bound is None or grid is None or grid.radius is None:
+    if (
+        release.kind != "MeanOperator"
+        or recipe is None
+        or bound is None
+        or grid is None
+        or grid.radius is None
+    ):
         raise UnsupportedPair(
             f"MeanOperatorClassifier learns from a release of kind MeanOperator, and got {release.kind}."
         )
     if release.law is None:
-        raise UnsupportedPair("The release does not say how its noise is distributed, so it cannot be weighed.")
+        raise UnsupportedPair(
+            "The release does not say how its noise is distributed, so it cannot be weighed."
+        )
     encoder = Encoder(recipe, grid.bits)
     ties = _Ties(encoder, bound.norm, grid.radius)
     whole = []
@@ -79,8 +87,8 @@ def from_moments(X: NDArray[np.float64], moments: Moments) -> Evidence:
     mean = np.asarray(moments.mean, dtype=np.float64)
     if mean.shape != (X.shape[1],):
         raise ReleaseMismatch(
-            f"The moments have {mean.size} coordinates ({', '.join(map(str, moments.names[:6]))}), and the rows "
-            f"{X.shape[1]}. Give the vectors that the moments are of, intercept included."
+            f"The moments have {mean.size} coordinates ({', '.join(map(str, moments.names[:6]))}), "
+            f"and the rows {X.shape[1]}. Give the vectors that the moments are of, intercept included."
         )
     return Evidence(X, mean, moments.covariance, moments.count)
 
@@ -131,21 +139,24 @@ class _Ties:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """These rows too."""
-        sums = self.encoder.sums(batch, np.zeros(batch.num_rows, np.int8), self.norm, self.radius, None)
-        self.count += sums.count
-        self.total += sums.feature_sum
+        unsigned = np.zeros(batch.num_rows, np.int8)
+        _, count, (total, lanes) = self.encoder.sums(batch, unsigned, self.norm, self.radius, None)
+        self.count += count
+        self.total += total
         low, high = self.lanes
-        self.lanes = (low + sums.fingerprint[0]) % _WORD, (high + sums.fingerprint[1]) % _WORD
+        self.lanes = (low + lanes[0]) % _WORD, (high + lanes[1]) % _WORD
 
     def check(self, witness: Witness | None) -> None:
         """Refuse other rows than the release is of, saying what differs."""
         if witness is None:
             raise ReleaseMismatch(
-                "This release does not say which rows it is of, since they are protected. If X is a public sample of "
-                "the same population, say so: fit(X, release, rows='sample')."
+                "This release does not say which rows it is of, since they are protected. If X is a public sample "
+                "of the same population, say so: fit(X, release, rows='sample')."
             )
         if self.count != witness.count:
-            raise ReleaseMismatch(f"The release is of {witness.count} rows, and X has {self.count}. {_ADVICE}")
+            raise ReleaseMismatch(
+                f"The release is of {witness.count} rows, and X has {self.count}. {_ADVICE}"
+            )
         low, high = self.lanes
         if f"{low:016x}{high:016x}" != witness.fingerprint:
             off = int(np.sum(self.total != np.array(witness.feature_sum)))
@@ -154,6 +165,6 @@ class _Ties:
 
 
 _ADVICE = (
-    "Give the rows that the owner holds, in any order and untransformed: the release brings its own recipe, so no "
-    "scaler or encoder belongs in front. If X is another sample of the same population, say rows='sample'."
+    "Give the rows that the owner holds, in any order and untransformed: the release brings its own recipe, "
+    "so no scaler or encoder belongs in front. If X is another sample of the same population, say rows='sample'."
 )

@@ -152,8 +152,10 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"level= is a probability between 0 and 1, and got {level!r}.")
         if np.isnan(self.coef_covariance_).any():
             warnings.warn(
-                "The noisy statistic lies outside what any labels could give, so the unregularised estimate does "
-                "not exist and the intervals are NaN.", UtilityWarning, stacklevel=2,
+                "The noisy statistic lies outside what any labels could give, so the unregularised estimate "
+                "does not exist and the intervals are NaN.",
+                UtilityWarning,
+                stacklevel=2,
             )
         half = NormalDist().inv_cdf(0.5 + level / 2) * np.sqrt(np.diag(self.coef_covariance_))
         return _frame(
@@ -223,18 +225,22 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} needs two classes to tell apart, and the data holds one class only: "
                 f"{self.classes_[0]!r}"
             )
-        if len(self.classes_) > 2:  # noqa: PLR2004  two classes
+        if len(self.classes_) > 2:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {type_of_target(y)}."
             )
         return codes
 
-    def _weights(self, codes: NDArray[np.intp], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
+    def _weights(
+        self, codes: NDArray[np.intp], sample_weight: ArrayLike | None
+    ) -> NDArray[np.float64] | None:
         if sample_weight is None and self.class_weight is None:
             return None
         weights = np.ones(len(codes))
         if sample_weight is not None:
-            weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+            weights = check_array(
+                sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+            )
             if weights.ndim != 1:
                 raise ValueError("Sample weights must be 1D array or scalar")
             check_consistent_length(codes, weights)
@@ -259,8 +265,14 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         self.inside_ = True if found is None else bool(found.inside)
         self.alpha_, self.strength_ = self._strength(evidence, loss, mean)
         best = minimise(
-            loss, evidence.rows, mean, alpha=self.alpha_, l1_ratio=self.l1_ratio, weights=evidence.weights,
-            tolerance=self.tol, max_iterations=self.max_iter,
+            loss,
+            evidence.rows,
+            mean,
+            alpha=self.alpha_,
+            l1_ratio=self.l1_ratio,
+            weights=evidence.weights,
+            tolerance=self.tol,
+            max_iterations=self.max_iter,
         )
         self.theta_, self.n_iter_ = best.theta, best.iterations
         self._report(evidence, loss)

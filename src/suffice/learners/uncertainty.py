@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.core.column import Measured, Numeric
+from suffice.core.column import Numeric
+from suffice.core.errors import InputError
 from suffice.maths.even_pass import even_pass
 
 if TYPE_CHECKING:
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["input_units", "unregularised"]
 
-Array = np.ndarray
 _STEPS = 2
 _RANK = 1e-10
 
 
-def unregularised(evidence: Evidence, loss: LinearOdd, theta: NDArray[np.float64]) -> tuple[Array, Array]:
+def unregularised(
+    evidence: Evidence, loss: LinearOdd, theta: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Two Newton steps on the unpenalised objective, and the covariance of where they lead.
 
     Directions in which the public rows do not vary are left out: the estimate is the shortest one.
@@ -71,8 +73,10 @@ def input_units(recipe: Recipe) -> NDArray[np.float64]:
     return matrix
 
 
-def _pseudo_inverse(hessian: Array) -> Array:
+def _pseudo_inverse(hessian: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    if hessian is None:
+        raise InputError("A pass with a Hessian gave none.")
     values, directions = np.linalg.eigh(hessian)
     kept = values > _RANK * values[-1]
     turned = directions[:, kept]
-    return (turned / values[kept]) @ turned.T
+    return np.asarray((turned / values[kept]) @ turned.T)

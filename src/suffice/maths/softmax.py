@@ -98,7 +98,7 @@ def softmax(scores: Array) -> tuple[Array, Array]:
     return grown / total, (np.log(total) + top)[:, 0]
 
 
-def minimise_softmax(  # noqa: PLR0913  the penalty has two numbers, the solver two limits
+def minimise_softmax(
     X: Array,
     means: Array,
     *,
@@ -109,10 +109,12 @@ def minimise_softmax(  # noqa: PLR0913  the penalty has two numbers, the solver 
     tolerance: float = 1e-9,
     max_iterations: int = 200,
 ) -> SoftmaxMinimum:
-    """Newton steps by conjugate gradients with a line search; accelerated proximal steps where l1_ratio > 0."""
+    """Newton steps by conjugate gradients and a line search; accelerated proximal steps where l1_ratio > 0."""
     objective = SoftmaxObjective(X, np.asarray(means, dtype=np.float64), alpha, l1_ratio, weights)
     if not (np.isfinite(alpha) and alpha >= 0 and 0 <= l1_ratio <= 1 and np.isfinite(objective.means).all()):
-        msg = f"alpha must be finite and at least 0, l1_ratio in [0, 1]; got alpha={alpha}, l1_ratio={l1_ratio}"
+        msg = (
+            f"alpha must be finite and at least 0, l1_ratio in [0, 1]; got alpha={alpha}, l1_ratio={l1_ratio}"
+        )
         raise InputError(msg)
     theta = np.zeros_like(objective.means) if start is None else np.array(start, dtype=np.float64)
     if objective.lasso > 0:

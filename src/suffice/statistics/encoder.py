@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from suffice.core.bounds import Norm
     from suffice.core.column import Measured
     from suffice.core.recipe import Recipe
-    from suffice.maths.kernels import Sums
 
 __all__ = ["Encoder"]
+
+Found = TypeVar("Found")
 
 
 @final
@@ -36,24 +37,27 @@ class Encoder:
     def rows(self, batch: pa.RecordBatch, norm: Norm, radius: int | None = None) -> NDArray[np.int32]:
         """The rows as integers, shortened to the radius if there is one."""
         encoded = self.recipe.encode(batch)
-        found = kernels.encode(self._plan(encoded), _columns(encoded), radius, norm)
-        return found if not isinstance(found, Offence) else _raise(found, encoded)
+        return _checked(kernels.encode(self._plan(encoded), _columns(encoded), radius, norm), encoded)
 
     def norms(self, batch: pa.RecordBatch, norm: Norm) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """The integer norm and the public hash of every row."""
         encoded = self.recipe.encode(batch)
-        found = kernels.row_norms(self._plan(encoded), _columns(encoded), norm)
-        return found if not isinstance(found, Offence) else _raise(found, encoded)
+        return _checked(kernels.row_norms(self._plan(encoded), _columns(encoded), norm), encoded)
 
     def sums(
         self, batch: pa.RecordBatch, labels: NDArray[np.int8], norm: Norm, radius: int, classes: int | None
-    ) -> Sums:
-        """The shortened rows times their sign, or by class, with the witness of the rows before."""
+    ) -> tuple[NDArray[np.int64], int, tuple[NDArray[np.int64], tuple[int, int]]]:
+        """The shortened rows times their sign, or by class; their number; sum and hash of the rows before."""
         encoded = self.recipe.encode(batch)
-        found = kernels.mean_fold(
-            self._plan(encoded), _columns(encoded), labels, radius=radius, norm=norm, classes=classes
+        found = _checked(
+            kernels.mean_fold(
+                self._plan(encoded), _columns(encoded), labels, radius=radius, norm=norm, classes=classes
+            ),
+            encoded,
         )
-        return found if not isinstance(found, Offence) else _raise(found, encoded)
+        if found.feature_sum is None or found.fingerprint is None:
+            raise SchemaError("The pass over rows left no witness.")
+        return found.totals, found.count, (found.feature_sum, found.fingerprint)
 
     def _plan(self, encoded: list[Measured | Coded]) -> Plan:
         parts = tuple(
@@ -76,9 +80,17 @@ def _columns(encoded: list[Measured | Coded]) -> list[Column]:
     ]
 
 
-def _raise(offence: Offence, encoded: list[Measured | Coded]) -> None:
-    if offence.column >= len(encoded):
-        raise SchemaError.bad_value("label", offence.row, "a value outside the classes", "State the classes.")
-    part = encoded[offence.column]
+def _checked(found: Found | Offence, encoded: list[Measured | Coded]) -> Found:
+    """What the kernel found, or the error for the first row that it could not encode."""
+    if not isinstance(found, Offence):
+        return found
+    if found.column >= len(encoded):
+        raise SchemaError.bad_value("label", found.row, "a value outside the classes", "State the classes.")
+    part = encoded[found.column]
     values = part.codes if isinstance(part, Coded) else part.values
-    raise unusable(part, offence.row, values[offence.row])  # type: ignore[arg-type]
+    value = float(values[found.row])
+    raise (
+        SchemaError.bad_value(part.source, found.row, f"the code {value:g}", "The recipe has no such level.")
+        if isinstance(part, Coded)
+        else unusable(part, found.row, value)
+    )

@@ -43,10 +43,12 @@ class Classes:
                 f"State them, negative first: classes=['no', 'yes']."
             )
         values = tuple(stated)
-        if len(values) < 2 or len(set(map(repr, values))) != len(values):  # noqa: PLR2004  two classes at least
+        if len(values) < 2 or len(set(map(repr, values))) != len(values):
             raise InputError(f"classes= lists two distinct labels or more, and got {list(values)!r}.")
         if any(isinstance(value, float) for value in values) or len({type(value) for value in values}) > 1:
-            raise InputError(f"classes= are all text, all integers or all booleans, and got {list(values)!r}.")
+            raise InputError(
+                f"classes= are all text, all integers or all booleans, and got {list(values)!r}."
+            )
         return cls(column, values)
 
     def codes(self, batch: pa.RecordBatch) -> NDArray[np.int8]:
@@ -69,4 +71,6 @@ class Classes:
             raise SchemaError.bad_value(
                 self.column, row, what, f"The classes are {list(self.values)!r}; every row needs one of them."
             )
-        return places.to_numpy(zero_copy_only=False).astype(np.int8 if len(self.values) < 128 else np.int32)  # noqa: PLR2004
+        return np.asarray(
+            places.to_numpy(zero_copy_only=False), dtype=np.int8 if len(self.values) < 128 else np.int32
+        )

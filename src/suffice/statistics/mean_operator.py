@@ -89,23 +89,27 @@ class MeanOperator:
             if name not in names:
                 raise SchemaError.missing_column(name, names)
         if self.label in recipe.reads():
-            raise UnboundedSensitivity(f"The label {self.label!r} is among the features. Take it out of the recipe.")
+            raise UnboundedSensitivity(
+                f"The label {self.label!r} is among the features. Take it out of the recipe."
+            )
         if isinstance(unit, LabelOf):
             _check_label(self.label, recipe, unit)
         elif not isinstance(unit, RecordOf | FeatureOf):
-            raise UnboundedSensitivity(f"The mean operator is a sum over rows, and the ledger's unit is {unit}.")
+            raise UnboundedSensitivity(
+                f"The mean operator is a sum over rows, and the ledger's unit is {unit}."
+            )
         hidden = unit.protected()
         learned = recipe.origin == "learned" and (hidden is None or hidden & set(recipe.reads()))
         if learned:
             raise UnboundedSensitivity(
                 f"The recipe was learned from columns that this ledger protects ({unit.sentence()}). "
-                "State centres, scales and levels instead: Recipe((Numeric('age', centre=40, scale=15), ...))."
+                "State centres, scales and levels instead: Recipe((Numeric('age', centre=40, scale=15),))."
             )
 
     def _radius(self, source: Source, unit: Unit, encoder: Encoder) -> int:
         asked = self.bound.radius
         if not isinstance(asked, Radius):
-            return max(1, math.floor(asked * 2**self.bits))
+            return max(1, math.floor(float(asked) * 2**self.bits))
         if not unit.rows_are_public:
             raise UnboundedSensitivity(
                 "Radius.public reads the rows, which this unit protects. State a radius: Bound(2, 1.0)."

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 import pyarrow as pa
 
-from suffice.core.bounds import Sensitivity
+from suffice.core.bounds import Sensitivity, least_root
 from suffice.core.errors import InputError
 from suffice.core.facts import Facts
 from suffice.core.units import FeatureOf, LabelOf, RecordOf
@@ -59,7 +58,7 @@ class MeanSum:
     @property
     def binary(self) -> bool:
         """Whether labels are ±1."""
-        return len(self.classes.values) == 2  # noqa: PLR2004
+        return len(self.classes.values) == 2
 
     @property
     def dimension(self) -> int:
@@ -87,9 +86,8 @@ class MeanSum:
         codes = self.classes.codes(batch)
         labels = 2 * codes - 1 if self.binary else codes
         norm, blocks = self.bound.norm, None if self.binary else len(self.classes.values)
-        sums = self.encoder.sums(batch, labels, norm, self.radius, blocks)
-        part = State(sums.count, sums.totals, sums.feature_sum, sums.fingerprint)
-        return self.merge(state, part)
+        totals, count, ties = self.encoder.sums(batch, labels, norm, self.radius, blocks)
+        return self.merge(state, State(count, totals, *ties))
 
     def merge(self, one: State, two: State) -> State:
         """The rows of both."""
@@ -108,7 +106,7 @@ class MeanSum:
             raise InputError("The source has no rows, so there is nothing to release.")
         return state.totals
 
-    def sensitivity(self, unit: Unit, public: object = None) -> Sensitivity:  # noqa: ARG002  the protocol's argument
+    def sensitivity(self, unit: Unit, public: object = None) -> Sensitivity:
         """The furthest that one neighbour moves the sum (docs/proofs/mean_operator.md)."""
         if isinstance(unit, FeatureOf):
             return self._moved(2, 2, 2)
@@ -116,14 +114,15 @@ class MeanSum:
             return self._moved(2, 2, 2).times(unit.at_most)
         if isinstance(unit, LabelOf) and self.binary:
             return self._moved(2, 2, 2).times(unit.at_most)
-        return self._moved(2, 2, 1, square_l2=2).times(unit.at_most)
+        at_most = unit.at_most if isinstance(unit, LabelOf) else 1
+        return self._moved(2, 2, 1, square_l2=2).times(at_most)
 
     def _moved(self, l1: int, l2: int, linf: int, *, square_l2: int | None = None) -> Sensitivity:
         """The sensitivity when a neighbour moves the sum by these multiples of one row."""
         row = Sensitivity.of_row(self.bound.norm, self.radius, self.dimension)
         squared = l2 * l2 if square_l2 is None else square_l2
         longest = self.dimension * self.radius**2 if self.bound.norm == "inf" else self.radius**2
-        return Sensitivity(l1 * row.l1, _ceil_sqrt(squared * longest), linf * row.linf)
+        return Sensitivity(l1 * row.l1, least_root(squared * longest), linf * row.linf)
 
     def witness(self, state: State) -> Witness:
         """Count, sums and hash of the rows before they were shortened."""
@@ -180,8 +179,6 @@ def _put(batch: pa.RecordBatch, row: int, name: str, value: object) -> pa.Record
     place = batch.schema.get_field_index(name)
     column = batch.column(place).to_pylist()
     column[row] = value
-    return batch.set_column(place, batch.schema.field(place), pa.array(column, batch.schema.field(place).type))
-
-
-def _ceil_sqrt(value: int) -> int:
-    return math.isqrt(value - 1) + 1 if value > 0 else 0
+    return batch.set_column(
+        place, batch.schema.field(place), pa.array(column, batch.schema.field(place).type)
+    )

@@ -25,7 +25,7 @@ SAMPLE = 1_000_000
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Norms and hashes of the rows that the threshold keeps, how many rows there were, and the largest norm."""
+    """Norms and hashes of the rows that the threshold keeps, the number of all rows, and the largest norm."""
 
     count: int
     largest: int
