@@ -177,6 +177,6 @@ def _check_capacity(rows: int | None, radius: int, law: Law) -> None:
     spread = math.ceil(_SCALES * math.sqrt(law.covariance().trace()))
     if (_MOST_ROWS if rows is None else rows) * radius + spread >= _CAPACITY:
         raise BoundsError(
-            f"{rows or 'An unknown number of'} rows of radius {radius} and noise of {spread} grid units do not "
-            "fit 64 bits. Use a coarser grid (bits=16) or a larger epsilon."
+            f"{rows or 'An unknown number of'} rows of radius {radius} and noise of {spread} grid units "
+            "do not fit 64 bits. Use a coarser grid (bits=16) or a larger epsilon."
         )

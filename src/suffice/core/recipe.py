@@ -175,8 +175,9 @@ def unusable(part: Measured, row: int, number: float) -> SchemaError | BoundsErr
     if math.isinf(number):
         return SchemaError.bad_value(part.source, row, f"{number}", "Replace or remove infinite values.")
     return BoundsError(
-        f"In column {part.source!r}, row {row} there is {number:g}, which lies beyond the grid. Centre "
-        f"and scale the column so that values stay within about 16 times the square root of the number of columns: "
+        f"In column {part.source!r}, row {row} there is {number:g}, which lies beyond the grid. "
+        f"Centre and scale the column so that values stay within about 16 times the square "
+        f"root of the number of columns: "
         f"Numeric({part.source!r}, centre=..., scale=...), or sf.Recipe.learn(source, columns=[...])."
     )
 

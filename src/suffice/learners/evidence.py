@@ -150,8 +150,8 @@ class _Ties:
         """Refuse other rows than the release is of, saying what differs."""
         if witness is None:
             raise ReleaseMismatch(
-                "This release does not say which rows it is of, since they are protected. If X is a public sample "
-                "of the same population, say so: fit(X, release, rows='sample')."
+                "This release does not say which rows it is of, since they are protected. If X is a public "
+                "sample of the same population, say so: fit(X, release, rows='sample')."
             )
         if self.count != witness.count:
             raise ReleaseMismatch(
@@ -166,5 +166,6 @@ class _Ties:
 
 _ADVICE = (
     "Give the rows that the owner holds, in any order and untransformed: the release brings its own recipe, "
-    "so no scaler or encoder belongs in front. If X is another sample of the same population, say rows='sample'."
+    "so no scaler or encoder belongs in front. If X is another sample of the same population, "
+    "say rows='sample'."
 )
