@@ -7,7 +7,7 @@ rows there, and a release must not carry it by accident.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["batches", "plain_schema", "plainly", "projected", "refuse_missing", "rows_per_batch", "to_arrow"]
+__all__ = [
+    "batches",
+    "is_source",
+    "plain_schema",
+    "plainly",
+    "projected",
+    "refuse_missing",
+    "rows_per_batch",
+    "to_arrow",
+]
 
 _INDEX = re.compile(r"__index_level_\d+__")
 _MOST_ROWS = 1 << 16
@@ -40,7 +49,7 @@ def batches(
     `names` says what the columns of an array without names are called.
     """
     columns = tuple(columns)
-    if callable(getattr(type(x), "fragments", None)) and isinstance(x, Source):
+    if is_source(x):
         refuse_missing(columns, x.schema.names)
         for fragment in x.fragments(columns):
             yield from fragment.batches()
@@ -48,6 +57,11 @@ def batches(
     table = to_arrow(x, names)
     refuse_missing(columns, table.column_names)
     yield from table.select(list(columns)).to_batches(max_chunksize=rows_per_batch(len(columns)))
+
+
+def is_source(x: object) -> TypeGuard[Source]:
+    """Whether this is a source; a frame with columns of those names is none."""
+    return callable(getattr(type(x), "fragments", None)) and isinstance(x, Source)
 
 
 def to_arrow(frame: object, names: Sequence[str] | None = None) -> pa.Table:

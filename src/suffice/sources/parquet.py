@@ -2,6 +2,10 @@
 
 From the footers come names, types and numbers of rows. The smallest and largest values that a
 footer holds of every column are never looked at: they are values of single rows.
+
+Text is read as dictionaries, always: the file holds it that way where it repeats, and whoever
+encodes it then looks at each distinct text once. That the file of one writer says `string` and
+that of another `large_string` or `categorical` makes no difference.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import pyarrow.parquet as pq
 
 from suffice.core.errors import InputError, SchemaError
 from suffice.sources.frame import plain_schema, projected, refuse_missing, rows_per_batch
-from suffice.sources.path import Constant, Paths, listing, partitions
+from suffice.sources.path import Constant, Paths, listing, partitions, refuse_difference, with_constants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +28,7 @@ __all__ = ["Parquet", "RowGroups"]
 _ROWS = 1 << 17
 _LARGE = 1 << 26
 _BUFFER = 1 << 20
+_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 @final
@@ -58,7 +63,7 @@ class Parquet:
         read = [_footer(file, listed.filesystem) for file in listed.files]
         schema = read[0][0]
         for file, (found, _, _) in zip(listed.files, read, strict=True):
-            _refuse_difference(schema, found, listed.files[0], file)
+            refuse_difference(schema, found, listed.files[0], file)
         added = [part for part in stated[0] if part.name not in schema.names]
         names = {part.name for part in added}
         for part in added:
@@ -124,7 +129,8 @@ class RowGroups:
         stated = {part.name: part for part in self.constants}
         stored = [name for name in self.schema.names if name not in stated]
         try:
-            with _opened(self.path, self.filesystem, self.buffer) as file:
+            texts = [name for name in stored if self.schema.field(name).type == _TEXT]
+            with _opened(self.path, self.filesystem, self.buffer, texts) as file:
                 rows = rows_per_batch(len(stored))
                 for batch in file.iter_batches(rows, list(self.groups), stored, use_threads=False):
                     yield self._shaped(batch, stated)
@@ -134,17 +140,18 @@ class RowGroups:
     def _shaped(self, batch: pa.RecordBatch, stated: dict[str, Constant]) -> pa.RecordBatch:
         if not stated:
             return projected(batch, self.schema)
-        arrays = [
-            stated[name].column(batch.num_rows) if name in stated else batch.column(name)
-            for name in self.schema.names
-        ]
-        whole = pa.RecordBatch.from_arrays(arrays, names=self.schema.names) if arrays else batch
-        return projected(whole, self.schema)
+        return projected(with_constants(batch, stated, self.schema), self.schema)
 
 
-def _opened(path: str, filesystem: Any, buffer: int = 0) -> pq.ParquetFile:
+def _opened(path: str, filesystem: Any, buffer: int = 0, texts: Sequence[str] = ()) -> pq.ParquetFile:
     """On this machine each column chunk is read by itself; elsewhere neighbouring ones in one request."""
-    return pq.ParquetFile(path, filesystem=filesystem, pre_buffer=filesystem is not None, buffer_size=buffer)
+    return pq.ParquetFile(
+        path,
+        filesystem=filesystem,
+        pre_buffer=filesystem is not None,
+        buffer_size=buffer,
+        read_dictionary=list(texts) or None,
+    )
 
 
 def _footer(path: str, filesystem: Any) -> tuple[pa.Schema, tuple[int, ...], int]:
@@ -153,28 +160,21 @@ def _footer(path: str, filesystem: Any) -> tuple[pa.Schema, tuple[int, ...], int
             groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
             rows = tuple(group.num_rows for group in groups)
             largest = max((group.total_byte_size for group in groups), default=0)
-            return plain_schema(file.schema_arrow), rows, largest
+            return _with_dictionaries(plain_schema(file.schema_arrow)), rows, largest
     except SchemaError as error:
         raise SchemaError(f"In the file {path!r}: {error}") from error
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"The file {path!r} cannot be read as Parquet: {error}") from error
 
 
-def _refuse_difference(first: pa.Schema, other: pa.Schema, path: str, another: str) -> None:
-    """Files of one source have the same columns and types; the order of columns is their own affair."""
-    for one, two, here, there in ((first, other, path, another), (other, first, another, path)):
-        for field in one:
-            if field.name not in two.names:
-                raise SchemaError(
-                    f"The file {there!r} has no column {field.name!r}, and {here!r} has one. "
-                    "All files of one source need the same columns."
-                )
-            kind = two.field(field.name).type
-            if kind != field.type:
-                raise SchemaError(
-                    f"Column {field.name!r} holds {field.type} in {here!r} and {kind} in {there!r}. "
-                    "Write all files with the same types."
-                )
+def _with_dictionaries(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([pa.field(f.name, _TEXT if _is_text(f.type) else f.type) for f in schema])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _grouped(rows: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -16,9 +16,9 @@ import pyarrow.fs as pafs
 from suffice.core.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Constant", "Listing", "Paths", "listing", "partitions"]
+__all__ = ["Constant", "Listing", "Paths", "listing", "partitions", "refuse_difference", "with_constants"]
 
 Paths = str | os.PathLike[str] | list[str | os.PathLike[str]] | tuple[str | os.PathLike[str], ...]
 _WILD = re.compile(r"[*?\[]")
@@ -152,3 +152,30 @@ def _kind(values: Sequence[str | None]) -> pa.DataType:
 
 def _valued(text: str | None, kind: pa.DataType) -> int | str | None:
     return int(text) if text is not None and pa.types.is_integer(kind) else text
+
+
+def with_constants(
+    batch: pa.RecordBatch, stated: Mapping[str, Constant], schema: pa.Schema
+) -> pa.RecordBatch:
+    """The batch, and those columns of the schema that the folders state."""
+    for part in stated.values():
+        if part.name in schema.names:
+            batch = batch.append_column(part.name, part.column(batch.num_rows))
+    return batch
+
+
+def refuse_difference(first: pa.Schema, other: pa.Schema, path: str, another: str) -> None:
+    """Files of one source have the same columns and types; the order of columns is their own affair."""
+    for one, two, here, there in ((first, other, path, another), (other, first, another, path)):
+        for field in one:
+            if field.name not in two.names:
+                raise SchemaError(
+                    f"The file {there!r} has no column {field.name!r}, and {here!r} has one. "
+                    "All files of one source need the same columns."
+                )
+            kind = two.field(field.name).type
+            if kind != field.type:
+                raise SchemaError(
+                    f"Column {field.name!r} holds {field.type} in {here!r} and {kind} in {there!r}. "
+                    "Write all files with the same types."
+                )

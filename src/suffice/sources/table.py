@@ -51,9 +51,8 @@ class Table:
     def fragments(self, columns: Sequence[str]) -> Iterable[Slice]:
         """Slices of at most 131,072 rows."""
         refuse_missing(columns, self.schema.names)
-        chosen = self.table.select(list(columns))
         for start in range(0, self.rows, _ROWS):
-            piece = chosen.slice(start, _ROWS)
+            piece = self.table.slice(start, _ROWS).select(list(columns))
             yield Slice(f"rows {start}-{start + piece.num_rows - 1}", start, piece)
 
 
