@@ -33,7 +33,9 @@ def line(release: Release) -> str:
 def text(release: Release) -> str:
     """The card for a terminal; nothing in it can steer one."""
     head, rows = _headline(release), _rows(release)
-    return "\n".join([_safe(head), *(f"  {name + ':':<{_WIDTH}} {_safe(value)}" for name, value in rows)])
+    return "\n".join(
+        [_safe(head), *(f"  {_safe(name) + ':':<{_WIDTH}} {_safe(value)}" for name, value in rows)]
+    )
 
 
 def html(release: Release) -> str:
@@ -88,9 +90,7 @@ def _unprotected(release: Release) -> str:
         return "everything: there is no privacy guarantee"
     common = "what holds of people in general, which is what a statistic is for"
     if guarantee.unit.rows_are_public:
-        return (
-            f"all else: feature rows and which rows are present, taken as known to the reader; and {common}"
-        )
+        return f"all else: feature rows and which rows are present, which count as known; and {common}"
     return f"{common}; and anything beyond one such change"
 
 
@@ -138,7 +138,9 @@ def _named(release: Release) -> str:
 
 
 def _about(item: object) -> str:
-    return ", ".join(map(str, item)) if isinstance(item, tuple) else str(item)
+    if isinstance(item, dict):
+        return "; ".join(f"{name}: {_about(inner)}" for name, inner in sorted(item.items()))
+    return ", ".join(map(_about, item)) if isinstance(item, tuple) else str(item)
 
 
 def _bound(bound: Bound) -> str:

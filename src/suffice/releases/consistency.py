@@ -127,12 +127,12 @@ def _check_promise(guarantee: Guarantee, law: Law | None, sensitivity: Sensitivi
             )
 
 
-def _epsilon(law: Law, sensitivity: Sensitivity) -> Fraction | None:
-    """The pure epsilon of this noise for this sensitivity, exactly; infinite (None) for Gaussian noise."""
+def _epsilon(law: Law, sensitivity: Sensitivity) -> Fraction | float | None:
+    """The pure epsilon of this noise for this sensitivity, exactly; None for a law without a closed form."""
     if isinstance(law, Laplace):
         return Fraction(sensitivity.l1) / law.scale
     if isinstance(law, L2Laplace):
         return Fraction(sensitivity.l2) / law.scale
     if isinstance(law, Cube):
         return Fraction(sensitivity.linf) / law.scale
-    return None
+    return math.inf if isinstance(law, Gaussian) else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Hashable
 from fractions import Fraction
 from functools import cache, reduce
 from operator import or_
@@ -27,8 +26,7 @@ _NAMES = {"Law": reduce(or_, LAWS), "Unit": Unit, "Promise": Promise, "Column": 
 
 def check_fields(value: Any) -> None:
     """Refuse a dataclass that holds, at any depth, something else than its annotations say."""
-    kind: Hashable = type(value)
-    for name, hint in _hints(kind).items():
+    for name, hint in _hints(type(value)).items():  # type: ignore[arg-type]  # every type has a hash
         if not _fits(getattr(value, name), hint):
             got = repr(getattr(value, name))[:60]
             raise InputError(

@@ -27,7 +27,7 @@ from suffice.releases.codec import FORMAT
 from suffice.releases.envelope import MOST_BYTES, Envelope
 from suffice.releases.fields import check_fields
 
-__all__ = ["FORMAT", "Grid", "Release", "load"]
+__all__ = ["FORMAT", "Grid", "Release", "load", "opened"]
 
 
 @final
@@ -72,6 +72,8 @@ class Release:
     def __post_init__(self) -> None:
         """Take the values out of reach, and refuse parts that do not fit each other."""
         object.__setattr__(self, "values", _frozen(self.values))
+        if isinstance(self.answers, pa.Table):
+            object.__setattr__(self, "answers", _columns(self.answers))
         object.__setattr__(self, "about", {name: _plain(item) for name, item in self.about.items()})
         check_fields(self)
         consistency.check(self)
@@ -150,7 +152,12 @@ class Release:
 
 def load(path: str | os.PathLike[str], *, trust: seals.Keys | None = None) -> Release:
     """The release in a file. With `trust`, one public key or several, nothing is read before a seal holds."""
-    envelope = Envelope.from_bytes(file.read(Path(path), most=MOST_BYTES))
+    return opened(file.read(Path(path), most=MOST_BYTES), trust=trust)
+
+
+def opened(data: bytes, *, trust: seals.Keys | None = None) -> Release:
+    """The release in the bytes of a file, as `load` reads it."""
+    envelope = Envelope.from_bytes(data)
     verified = () if trust is None else seals.sealers(envelope, trust)
     return Release.from_bytes(envelope.payload, verified_by=verified)
 
@@ -206,6 +213,13 @@ def _frozen(values: Any) -> NDArray[Any]:
         frozen = frozen.copy()
         frozen.flags.writeable = False
     return frozen
+
+
+def _columns(answers: pa.Table) -> pa.Table:
+    """Columns of one piece, and nothing said of them but name and type."""
+    columns = [column.combine_chunks() for column in answers.columns]
+    fields = [pa.field(name, one.type) for name, one in zip(answers.column_names, columns, strict=True)]
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def _plain(value: Any) -> Any:
