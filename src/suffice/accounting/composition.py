@@ -25,7 +25,7 @@ def zcdp_of_pure(epsilon: Fraction) -> Fraction:
     if epsilon >= _LARGE:
         return epsilon
     growth = _fraction(_WORK.exp(_decimal(epsilon, _UP)))
-    return min(epsilon * (1 - 2 / (growth + 1)) + _SLACK, epsilon * epsilon / 2)
+    return min(epsilon * (1 - 2 / (growth + 1)) + _SLACK, epsilon * epsilon / 2, epsilon)
 
 
 def approx_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:

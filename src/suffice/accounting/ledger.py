@@ -102,7 +102,7 @@ class Ledger:
             if wanted != found:
                 raise InputError(
                     f"The ledger {engine.url!r} has {name} = {found!r}, and {wanted!r} was asked for. "
-                    "Opening changes nothing: ask for what it has, or use Ledger.raise_budget, or another ledger."
+                    "Opening changes nothing: ask for what it has, or raise the budget, or make another."
                 )
         return ledger
 
