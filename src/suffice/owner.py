@@ -12,6 +12,8 @@ from suffice.core.errors import BoundsError, InputError
 from suffice.core.fold import fold
 from suffice.core.guarantees import Guarantee, NotPrivate
 from suffice.core.receipt import Receipt
+from suffice.core.request import Auto
+from suffice.mechanisms.choice import best
 from suffice.releases.release import Grid, Release
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from suffice.core.bounds import Sensitivity
     from suffice.core.facts import Facts
     from suffice.core.laws import Law
-    from suffice.core.protocols import Additive, Source, Statistic
+    from suffice.core.protocols import Additive, Resolved, Source, Statistic
 
 __all__ = ["Outcome", "Owner", "Preview"]
 
@@ -33,10 +35,11 @@ _SCALES = 64
 @final
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of the last request: whether stored bytes were served again, and under which key."""
+    """What became of the last request: served again or drawn anew, under which key, and Auto's reason."""
 
     reused: bool
     key: str
+    why: str = ""
 
 
 @final
@@ -51,6 +54,7 @@ class Preview:
     sensitivity: Sensitivity | None
     radius: int | None
     count: int | None
+    why: str = ""
 
 
 @final
@@ -69,7 +73,7 @@ class Owner:
     def release(
         self,
         statistic: Statistic,
-        mechanism: Additive,
+        mechanism: Additive | Auto,
         *,
         key: str | None = None,
         unprotected: str | None = None,
@@ -85,12 +89,11 @@ class Owner:
         stored = self.ledger.find(key, request)
         if stored is None:
             stored = self._draw(statistic, mechanism, key, request, unprotected, progress, workers)
-            self.last = Outcome(reused=False, key=key)
         else:
             self.last = Outcome(reused=True, key=key)
         return Release.from_bytes(stored)
 
-    def preview(self, statistic: Statistic, mechanism: Additive, *, key: str | None = None) -> Preview:
+    def preview(self, statistic: Statistic, mechanism: Additive | Auto, *, key: str | None = None) -> Preview:
         """What `release` would cost. No protected column is opened and nothing is spent."""
         request = self._request(statistic, mechanism)
         key = self.ledger.request_key(request) if key is None else _named(key)
@@ -98,13 +101,15 @@ class Owner:
         if self.ledger.find(key, request) is not None:
             return Preview("nothing: it was released before", left, True, None, None, None, None)
         unit = self.ledger.unit
-        resolved = statistic.resolve(self.source, unit)
-        sensitivity = resolved.sensitivity(unit, None)
-        law = mechanism.law(sensitivity, resolved.dimension, resolved.blocks)
+        settled = statistic.resolve(self.source, unit)
+        state = fold(settled.public(), self.source) if unit.rows_are_public else None
+        sensitivity = settled.sensitivity(unit, state)
+        chosen, why = _chosen(mechanism, sensitivity, settled.shape)
         rows = getattr(self.source, "rows", None) if unit.rows_are_public else None
-        return Preview(cost, left, False, law, sensitivity, resolved.radius, rows)
+        law = chosen.law(sensitivity, *settled.shape)
+        return Preview(cost, left, False, law, sensitivity, settled.radius, rows, why)
 
-    def _request(self, statistic: Statistic, mechanism: Additive) -> bytes:
+    def _request(self, statistic: Statistic, mechanism: Additive | Auto) -> bytes:
         return canonical(
             {"statistic": encode(statistic), "mechanism": encode(mechanism), "source": self.source.name}
         )
@@ -112,7 +117,7 @@ class Owner:
     def _draw(
         self,
         statistic: Statistic,
-        mechanism: Additive,
+        mechanism: Additive | Auto,
         key: str,
         request: bytes,
         unprotected: str | None,
@@ -120,25 +125,27 @@ class Owner:
         workers: int,
     ) -> bytes:
         unit = self.ledger.unit
-        resolved = statistic.resolve(self.source, unit)
-        sensitivity = resolved.sensitivity(unit, None)
-        law = mechanism.law(sensitivity, resolved.dimension, resolved.blocks)
-        also = mechanism.also(sensitivity, law)
-        _check_capacity(getattr(self.source, "rows", None), resolved.radius, law)
-        state = fold(resolved, self.source, workers=workers, progress=progress)
-        total, facts = resolved.finalise(state), resolved.facts(state, unit)
+        settled = statistic.resolve(self.source, unit)
+        widest, _ = _chosen(mechanism, settled.sensitivity(unit, None), settled.shape)
+        _check_capacity(self.source, settled, widest.law(settled.sensitivity(unit, None), *settled.shape))
+        state = fold(settled, self.source, workers=workers, progress=progress)
+        total, facts = settled.finalise(state), settled.facts(state, unit)
+        sensitivity = settled.sensitivity(unit, state)
+        chosen, why = _chosen(mechanism, sensitivity, settled.shape)
+        law = chosen.law(sensitivity, *settled.shape)
+        also = chosen.also(sensitivity, law)
         charge = self.ledger.charge(
             key,
             request,
             mechanism.promise(),
             also=also,
-            summary=_summary(statistic, mechanism),
+            summary=_summary(statistic, chosen),
             unprotected=unprotected,
         )
-        guarantee = Guarantee(mechanism.promise(), unit, also, _assumptions(facts, mechanism))
+        noisy = chosen.perturb(total, law)
         release = Release(
             kind=facts.kind,
-            values=mechanism.perturb(total, law),
+            values=noisy.reshape(-1, len(facts.names)) if len(total) > 1 else noisy,
             names=facts.names,
             recipe=facts.recipe,
             bound=facts.bound,
@@ -146,11 +153,12 @@ class Owner:
             sensitivity=sensitivity,
             witness=facts.witness,
             law=law,
-            guarantee=guarantee,
+            guarantee=Guarantee(mechanism.promise(), unit, also, _assumptions(facts, mechanism)),
             receipt=Receipt(charge.id),
             made_by=f"suffice {version('suffice')}",
             about=facts.about,
         )
+        self.last = Outcome(reused=False, key=key, why=why)
         return self.ledger.store(charge, release.to_bytes())
 
 
@@ -160,23 +168,31 @@ def _named(key: str) -> str:
     return f"named:{key}"
 
 
-def _summary(statistic: Statistic, mechanism: Additive) -> str:
+def _summary(statistic: Statistic, mechanism: Additive | Auto) -> str:
     label = getattr(statistic, "label", None)
     what = type(statistic).__name__ + (f" of {label!r}" if label else "")
     return f"{what} through {type(mechanism).__name__}"
 
 
-def _assumptions(facts: Facts, mechanism: Additive) -> tuple[str, ...]:
+def _assumptions(facts: Facts, mechanism: Additive | Auto) -> tuple[str, ...]:
     private = not isinstance(mechanism.promise(), NotPrivate)
     source = "noise is drawn from the operating system's randomness, which is taken to be uniform"
     return (*facts.assumes, source) if private else ()
 
 
-def _check_capacity(rows: int | None, radius: int, law: Law) -> None:
+def _chosen(
+    mechanism: Additive | Auto, sensitivity: Sensitivity, shape: tuple[int, int]
+) -> tuple[Additive, str]:
+    """The mechanism itself, or for Auto the one of least predicted error, and why."""
+    return best(mechanism, sensitivity, *shape) if isinstance(mechanism, Auto) else (mechanism, "")
+
+
+def _check_capacity(source: Source, settled: Resolved, law: Law) -> None:
     """Sums and noise fit 64 bits, decided from public numbers alone."""
+    rows = getattr(source, "rows", None)
     spread = math.ceil(_SCALES * math.sqrt(law.covariance().trace()))
-    if (_MOST_ROWS if rows is None else rows) * radius + spread >= _CAPACITY:
+    if (_MOST_ROWS if rows is None else rows) * settled.radius + spread >= _CAPACITY:
         raise BoundsError(
-            f"{rows or 'An unknown number of'} rows of radius {radius} and noise of {spread} grid units "
-            "do not fit 64 bits. Use a coarser grid (bits=16) or a larger epsilon."
+            f"{rows or 'An unknown number of'} rows of radius {settled.radius} and noise of {spread} grid "
+            "units do not fit 64 bits. Use a coarser grid (bits=16) or a larger epsilon."
         )

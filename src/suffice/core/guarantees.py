@@ -28,7 +28,7 @@ class PureDP:
 
     def __str__(self) -> str:
         """The way it is printed everywhere."""
-        return f"epsilon = {self.epsilon:g}"
+        return f"epsilon = {float(self.epsilon):g}"
 
 
 @final
@@ -48,7 +48,7 @@ class ApproxDP:
 
     def __str__(self) -> str:
         """The way it is printed everywhere."""
-        return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
+        return f"epsilon = {float(self.epsilon):g}, delta = {float(self.delta):g}"
 
 
 @final
@@ -64,7 +64,7 @@ class ZeroConcentratedDP:
 
     def __str__(self) -> str:
         """The way it is printed everywhere."""
-        return f"rho = {self.rho:g}"
+        return f"rho = {float(self.rho):g}"
 
 
 @final
@@ -110,7 +110,7 @@ def _odds(promise: Promise) -> str:
         return (
             "whoever reads it, whatever else they know, can raise their odds about it at most "
             f"{math.exp(min(promise.epsilon, 700.0)):.3g} times, but for an event of probability "
-            f"{promise.delta:g} ({promise})"
+            f"{float(promise.delta):g} ({promise})"
         )
     return f"the Rényi divergence between its two possible worlds is bounded ({promise})"
 

@@ -81,13 +81,8 @@ class Resolved(Summable, Protocol):
     """A statistic with everything settled that public facts settle: an exact sum on an integer grid."""
 
     @property
-    def dimension(self) -> int:
-        """Coordinates of one block."""
-        ...
-
-    @property
-    def blocks(self) -> int:
-        """How many classes the noise is shared over; two are one block of signs."""
+    def shape(self) -> tuple[int, int]:
+        """For the noise: coordinates of a block, and classes that share it in contrast (two: none)."""
         ...
 
     @property
@@ -95,8 +90,12 @@ class Resolved(Summable, Protocol):
         """The furthest that a row lies from the origin, in grid units."""
         ...
 
+    def public(self) -> Summable:
+        """The pass over public columns alone that `sensitivity` may be computed from."""
+        ...
+
     def finalise(self, state: Any) -> NDArray[np.int64]:
-        """The exact sum in grid units."""
+        """The exact sum in grid units, a row per block."""
         ...
 
     def facts(self, state: Any, unit: Unit) -> Facts:

@@ -139,12 +139,12 @@ class _Ties:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """These rows too."""
-        unsigned = np.zeros(batch.num_rows, np.int8)
-        _, count, (total, lanes) = self.encoder.sums(batch, unsigned, self.norm, self.radius, None)
-        self.count += count
-        self.total += total
+        unsigned = np.ones(batch.num_rows, np.int8)
+        sums = self.encoder.sums(batch, unsigned, self.norm, self.radius, None)
+        self.count += sums.count
+        self.total += sums.feature_sum
         low, high = self.lanes
-        self.lanes = (low + lanes[0]) % _WORD, (high + lanes[1]) % _WORD
+        self.lanes = (low + sums.fingerprint[0]) % _WORD, (high + sums.fingerprint[1]) % _WORD
 
     def check(self, witness: Witness | None) -> None:
         """Refuse other rows than the release is of, saying what differs."""

@@ -27,12 +27,29 @@ Found = TypeVar("Found")
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """What the rows of one batch add up to, and how far they reach."""
+
+    totals: NDArray[np.int64]
+    count: int
+    feature_sum: NDArray[np.int64]
+    fingerprint: tuple[int, int]
+    reach: tuple[int, int, int]
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A recipe on a grid of `bits`; every method reads one batch and raises for a row it cannot encode."""
+    """A recipe on a grid of `bits`; every method reads one batch and raises for a row it cannot encode.
+
+    A number beyond the grid is such a row where rows are public. Where they are protected it is
+    moved to the edge, for then a refusal would tell of it.
+    """
 
     recipe: Recipe
     bits: int
+    saturate: bool = False
 
     def rows(self, batch: pa.RecordBatch, norm: Norm, radius: int | None = None) -> NDArray[np.int32]:
         """The rows as integers, shortened to the radius if there is one."""
@@ -46,18 +63,17 @@ class Encoder:
 
     def sums(
         self, batch: pa.RecordBatch, labels: NDArray[np.int8], norm: Norm, radius: int, classes: int | None
-    ) -> tuple[NDArray[np.int64], int, tuple[NDArray[np.int64], tuple[int, int]]]:
-        """The shortened rows times their sign, or by class; their number; sum and hash of the rows before."""
+    ) -> Batch:
+        """The shortened rows times their sign, or by class, and the public facts of these rows."""
         encoded = self.recipe.encode(batch)
+        plan, columns = self._plan(encoded), _columns(encoded)
         found = _checked(
-            kernels.mean_fold(
-                self._plan(encoded), _columns(encoded), labels, radius=radius, norm=norm, classes=classes
-            ),
-            encoded,
+            kernels.mean_fold(plan, columns, labels, radius=radius, norm=norm, classes=classes), encoded
         )
         if found.feature_sum is None or found.fingerprint is None:
             raise SchemaError("The pass over rows left no witness.")
-        return found.totals, found.count, (found.feature_sum, found.fingerprint)
+        reach = _reach(_checked(kernels.encode(plan, columns, radius, norm), encoded))
+        return Batch(found.totals, found.count, found.feature_sum, found.fingerprint, reach)
 
     def _plan(self, encoded: list[Measured | Coded]) -> Plan:
         parts = tuple(
@@ -69,7 +85,7 @@ class Encoder:
         )
         dimension = self.recipe.dimension
         intercept = dimension - 1 if self.recipe.intercept else None
-        return Plan(parts, dimension, self.recipe.unit(self.bits), intercept)
+        return Plan(parts, dimension, self.recipe.unit(self.bits), intercept, self.saturate)
 
 
 def _columns(encoded: list[Measured | Coded]) -> list[Column]:
@@ -78,6 +94,12 @@ def _columns(encoded: list[Measured | Coded]) -> list[Column]:
         for part in encoded
         if part.source != "intercept"
     ]
+
+
+def _reach(rows: NDArray[np.int32]) -> tuple[int, int, int]:
+    wide = np.abs(rows.astype(np.int64))
+    square = np.einsum("ij,ij->i", wide, wide)
+    return tuple(int(part.max(initial=0)) for part in (wide.sum(axis=1), square, wide))
 
 
 def _checked(found: Found | Offence, encoded: list[Measured | Coded]) -> Found:

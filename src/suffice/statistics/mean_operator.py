@@ -80,8 +80,9 @@ class MeanOperator:
         """Settle classes and radius, from the schema and from public columns alone."""
         self._check(source, unit)
         classes = Classes.of(source.schema, self.label, self.classes)
-        encoder = Encoder(self.recipe, self.bits)
-        return MeanSum(encoder, self.label, classes, self.bound, self._radius(source, unit, encoder))
+        encoder = Encoder(self.recipe, self.bits, saturate=not unit.rows_are_public)
+        radius = self._radius(source, unit, encoder)
+        return MeanSum(encoder, self.label, classes, self.bound, radius, unit)
 
     def _check(self, source: Source, unit: Unit) -> None:
         recipe, names = self.recipe, source.schema.names

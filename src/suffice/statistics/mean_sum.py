@@ -32,12 +32,21 @@ _WORD = 1 << 64
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """Rows so far: how many, their total (a row per class block), and the sums that make the witness."""
+    """Rows so far: how many of each class, their totals, and the sums that make the witness.
 
-    count: int
+    `reach` holds the largest 1-norm, squared 2-norm and max norm of a shortened row.
+    """
+
+    counts: NDArray[np.int64]
     totals: NDArray[np.int64]
     feature_sum: NDArray[np.int64]
     fingerprint: tuple[int, int]
+    reach: tuple[int, int, int] = (0, 0, 0)
+
+    @property
+    def count(self) -> int:
+        """All rows."""
+        return int(self.counts.sum())
 
 
 @final
@@ -45,8 +54,9 @@ class State:
 class MeanSum:
     """Σ y·q over the rows, q being the row on the grid, shortened to the radius; exact integers.
 
-    Two classes make one block, the sum with signs. K classes make K blocks Σ 1[y=k]·q, of which
-    the last is left out of the release, since they add up to the public Σ q.
+    Two classes make one block, the sum with signs. K classes make K blocks Σ 1[y=k]·q. Where the
+    number of rows is protected, each row carries one more coordinate, a constant, whose noisy sum
+    is their number.
     """
 
     encoder: Encoder
@@ -54,6 +64,7 @@ class MeanSum:
     classes: Classes
     bound: Bound
     radius: int
+    unit: Unit
 
     @property
     def binary(self) -> bool:
@@ -61,14 +72,26 @@ class MeanSum:
         return len(self.classes.values) == 2
 
     @property
+    def count_weight(self) -> int:
+        """The constant that counts rows where their number is protected; a quarter of the radius."""
+        hidden = isinstance(self.unit, RecordOf) and self.unit.relation == "add-remove"
+        return -(-self.radius // 4) if hidden else 0
+
+    @property
     def dimension(self) -> int:
         """Coordinates of one block."""
         return self.encoder.recipe.dimension
 
     @property
-    def blocks(self) -> int:
-        """How many classes the noise is shared over."""
-        return len(self.classes.values)
+    def shape(self) -> tuple[int, int]:
+        """For the noise: coordinates of a block, and classes that share it in contrast.
+
+        Blocks add up to the public Σ q under a label unit. Elsewhere they are one long vector.
+        """
+        if isinstance(self.unit, LabelOf):
+            return self.dimension, len(self.classes.values)
+        width = self.dimension + bool(self.count_weight)
+        return width if self.binary else width * len(self.classes.values), 2
 
     def reads(self) -> tuple[str, ...]:
         """The feature columns and the label."""
@@ -76,53 +99,71 @@ class MeanSum:
 
     def init(self) -> State:
         """No rows."""
-        blocks = 1 if self.binary else len(self.classes.values)
+        kinds = len(self.classes.values)
+        blocks = 1 if self.binary else kinds
         return State(
-            0, np.zeros((blocks, self.dimension), np.int64), np.zeros(self.dimension, np.int64), (0, 0)
+            np.zeros(kinds, np.int64),
+            np.zeros((blocks, self.dimension), np.int64),
+            np.zeros(self.dimension, np.int64),
+            (0, 0),
         )
 
     def update(self, state: State, batch: pa.RecordBatch) -> State:
         """These rows too."""
         codes = self.classes.codes(batch)
         labels = 2 * codes - 1 if self.binary else codes
-        norm, blocks = self.bound.norm, None if self.binary else len(self.classes.values)
-        totals, count, ties = self.encoder.sums(batch, labels, norm, self.radius, blocks)
-        return self.merge(state, State(count, totals, *ties))
+        norm, kinds = self.bound.norm, len(self.classes.values)
+        sums = self.encoder.sums(batch, labels, norm, self.radius, None if self.binary else kinds)
+        counts = np.bincount(codes, minlength=kinds)
+        return self.merge(state, State(counts, sums.totals, sums.feature_sum, sums.fingerprint, sums.reach))
 
     def merge(self, one: State, two: State) -> State:
         """The rows of both."""
         prints = zip(one.fingerprint, two.fingerprint, strict=True)
         low, high = ((first + second) % _WORD for first, second in prints)
+        l1, l2, linf = (max(pair) for pair in zip(one.reach, two.reach, strict=True))
         return State(
-            one.count + two.count,
+            one.counts + two.counts,
             one.totals + two.totals,
             one.feature_sum + two.feature_sum,
             (low, high),
+            (l1, l2, linf),
         )
 
     def finalise(self, state: State) -> NDArray[np.int64]:
-        """The exact sum: one row of d numbers for two classes, K rows for K."""
+        """The exact sum: one row for two classes, K rows for K; the number of rows last, if protected."""
         if state.count == 0:
             raise InputError("The source has no rows, so there is nothing to release.")
-        return state.totals
+        if not self.count_weight:
+            return state.totals
+        rows = np.array([state.count]) if self.binary else state.counts
+        return np.column_stack([state.totals, self.count_weight * rows])
 
-    def sensitivity(self, unit: Unit, public: object = None) -> Sensitivity:
-        """The furthest that one neighbour moves the sum (docs/proofs/mean_operator.md)."""
-        if isinstance(unit, FeatureOf):
-            return self._moved(2, 2, 2)
-        if isinstance(unit, RecordOf):
-            return self._moved(2, 2, 2).times(unit.at_most)
-        if isinstance(unit, LabelOf) and self.binary:
-            return self._moved(2, 2, 2).times(unit.at_most)
-        at_most = unit.at_most if isinstance(unit, LabelOf) else 1
-        return self._moved(2, 2, 1, square_l2=2).times(at_most)
+    def public(self) -> PublicRows:
+        """The pass over feature columns alone that tells how far rows reach, before labels are read."""
+        return PublicRows(self)
 
-    def _moved(self, l1: int, l2: int, linf: int, *, square_l2: int | None = None) -> Sensitivity:
-        """The sensitivity when a neighbour moves the sum by these multiples of one row."""
-        row = Sensitivity.of_row(self.bound.norm, self.radius, self.dimension)
-        squared = l2 * l2 if square_l2 is None else square_l2
-        longest = self.dimension * self.radius**2 if self.bound.norm == "inf" else self.radius**2
-        return Sensitivity(l1 * row.l1, least_root(squared * longest), linf * row.linf)
+    def sensitivity(self, unit: Unit, public: State | None = None) -> Sensitivity:
+        """The furthest that one neighbour moves the sum (docs/proofs/mean_operator.md).
+
+        Where the rows are public, it is that of the row that reaches furthest; else of any row
+        that the bound admits.
+        """
+        row = self._row(public if unit.rows_are_public else None)
+        if isinstance(unit, LabelOf):
+            return _flip(row, binary=self.binary).times(unit.at_most)
+        if isinstance(unit, RecordOf) and unit.relation == "add-remove":
+            return _norms(row).times(unit.at_most)
+        at_most = unit.at_most if isinstance(unit, RecordOf) else 1
+        return _norms(row).times(2 * at_most)
+
+    def _row(self, public: State | None) -> tuple[int, int, int]:
+        """The largest 1-norm, squared 2-norm and max norm of a row, with the coordinate that counts it."""
+        if public is not None and public.count:
+            return public.reach
+        one, weight = Sensitivity.of_row(self.bound.norm, self.radius, self.dimension), self.count_weight
+        square = self.radius**2 * (self.dimension if self.bound.norm == "inf" else 1)
+        return one.l1 + weight, square + weight**2, max(one.linf, weight)
 
     def witness(self, state: State) -> Witness:
         """Count, sums and hash of the rows before they were shortened."""
@@ -131,17 +172,18 @@ class MeanSum:
 
     def facts(self, state: State, unit: Unit) -> Facts:
         """What the release says of this statistic."""
-        public = unit.rows_are_public
+        public, weight = unit.rows_are_public, self.count_weight
+        about = {"label": self.label, "classes": list(self.classes.values)}
         return Facts(
             kind="MeanOperator",
-            names=self.encoder.recipe.names,
+            names=(*self.encoder.recipe.names, "rows") if weight else self.encoder.recipe.names,
             recipe=self.encoder.recipe,
             bound=self.bound,
             bits=self.encoder.bits,
             radius=self.radius,
             witness=self.witness(state) if public else None,
-            about={"label": self.label, "classes": list(self.classes.values), "count": state.count},
-            assumes=_LABEL_ASSUMES if public else _RECORD_ASSUMES,
+            about=about | ({"count_weight": weight} if weight else {"count": state.count}),
+            assumes=assumptions(unit),
         )
 
     def neighbours(
@@ -154,6 +196,9 @@ class MeanSum:
                 yield _put(batch, row, self.label, value)
         elif isinstance(unit, FeatureOf):
             yield _put(batch, row, unit.column, batch.column(unit.column)[other].as_py())
+        elif isinstance(unit, RecordOf) and unit.relation == "add-remove":
+            yield pa.concat_batches([batch.slice(0, row), batch.slice(row + 1)])
+            yield pa.concat_batches([batch, batch.slice(other, 1)])
         else:
             copied = batch
             for name in batch.schema.names:
@@ -162,17 +207,67 @@ class MeanSum:
                 yield _put(copied, row, self.label, value)
 
 
-_LABEL_ASSUMES = (
-    "the reader already knows the feature rows, which rows are present, and that each of them has a label",
-    "release times and editions were not chosen by looking at protected values",
-    "the rows passed validation; a refusal is seen by the owner alone",
+@final
+@dataclass(frozen=True, slots=True)
+class PublicRows:
+    """The sum over feature columns alone: what the reader of a label release knows of the rows."""
+
+    settled: MeanSum
+
+    def reads(self) -> tuple[str, ...]:
+        """The feature columns, and no label."""
+        return self.settled.encoder.recipe.reads()
+
+    def init(self) -> State:
+        """No rows."""
+        return self.settled.init()
+
+    def update(self, state: State, batch: pa.RecordBatch) -> State:
+        """These rows too, as if all were of the first class."""
+        settled = self.settled
+        kinds = len(settled.classes.values)
+        counts = np.bincount([0], [batch.num_rows], kinds).astype(np.int64)
+        unsigned = np.ones(batch.num_rows, np.int8)
+        sums = settled.encoder.sums(batch, unsigned, settled.bound.norm, settled.radius, None)
+        totals = np.zeros_like(state.totals)
+        return self.merge(state, State(counts, totals, sums.feature_sum, sums.fingerprint, sums.reach))
+
+    def merge(self, one: State, two: State) -> State:
+        """The rows of both."""
+        return self.settled.merge(one, two)
+
+
+def assumptions(unit: Unit) -> tuple[str, ...]:
+    """What must be true for a guarantee on a sum over rows, in words."""
+    if unit.rows_are_public:
+        return (_KNOWN_ROWS, _CALENDAR, _VALID)
+    if isinstance(unit, RecordOf) and unit.relation == "add-remove":
+        return (_STATED, _CALENDAR, _VALID)
+    count = "the number of records is public"
+    if isinstance(unit, FeatureOf):
+        return (_STATED, "labels and all other columns are known to the reader", count, _CALENDAR, _VALID)
+    return (_STATED, count, _CALENDAR, _VALID)
+
+
+_KNOWN_ROWS = (
+    "the reader already knows the feature rows, which rows are present, and that each of them has a label"
 )
-_RECORD_ASSUMES = (
-    "bounds, centres, scales and levels were stated without looking at the records",
-    "the number of records is public",
-    "release times and editions were not chosen by looking at protected values",
-    "the rows passed validation; a refusal is seen by the owner alone",
-)
+_STATED = "bounds, centres, scales and levels were stated without looking at protected values"
+_CALENDAR = "release times and editions were not chosen by looking at protected values"
+_VALID = "the rows passed validation; a refusal is seen by the owner alone"
+
+
+def _norms(row: tuple[int, int, int]) -> Sensitivity:
+    l1, square, linf = row
+    return Sensitivity(l1, least_root(square), linf)
+
+
+def _flip(row: tuple[int, int, int], *, binary: bool) -> Sensitivity:
+    """One label: twice the row for signs; the row out of one block and into another for K classes."""
+    l1, square, linf = row
+    if binary:
+        return Sensitivity(2 * l1, least_root(4 * square), 2 * linf)
+    return Sensitivity(2 * l1, least_root(2 * square), linf)
 
 
 def _put(batch: pa.RecordBatch, row: int, name: str, value: object) -> pa.RecordBatch:
