@@ -139,7 +139,7 @@ def test_a_frame_whose_columns_are_called_like_a_source_is_still_a_frame():
 
 
 def test_wide_rows_come_in_shorter_batches():
-    assert rows_per_batch(2) == 65536
+    assert rows_per_batch(2) == 32768
     assert rows_per_batch(1 << 14) == 256
     sizes = [
         batch.num_rows

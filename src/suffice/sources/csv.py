@@ -167,13 +167,18 @@ class CSV:
         for at, constants in enumerate(self.constants):
             yield TextFile(self.files, at, schema, constants, self.dialect, self.filesystem, spare)
 
-    def suggested_types(self) -> dict[str, str]:
+    def suggested_types(self, columns: Sequence[str] | None = None) -> dict[str, str]:
         """Types that the beginning of the first file suggests, for the owner to look at and to declare.
+
+        Only the columns asked for are looked at, or all of them.
 
         They come from rows, so nothing uses them before a person has written them down. Numbers
         with leading zeros stay text.
         """
         stored = [name for name in self.schema.names if name not in {part.name for part in self.constants[0]}]
+        if columns is not None:
+            refuse_missing(columns, self.schema.names)
+            stored = [name for name in stored if name in columns]
         guessed = self._beginning({}, stored)
         texts = self._beginning(dict.fromkeys(stored, pa.string()), stored)
         return {name: _suggestion(guessed.column(name), texts.column(name)) for name in stored}

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _INDEX = re.compile(r"__index_level_\d+__")
-_MOST_ROWS = 1 << 16
+_MOST_ROWS = 1 << 15
 _MOST_VALUES = 1 << 22
 
 

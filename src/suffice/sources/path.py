@@ -87,7 +87,8 @@ def _local(path: str, suffixes: tuple[str, ...]) -> list[str]:
         ]
     if os.path.isfile(path):  # noqa: PTH113
         return [path]
-    return [file for file in glob.glob(path, recursive=True) if os.path.isfile(file)]  # noqa: PTH113, PTH207
+    found = glob.glob(path, recursive=True, include_hidden=True)  # noqa: PTH207
+    return [file for file in found if os.path.isfile(file) and _meant(file, path)]  # noqa: PTH113
 
 
 def _remote(path: str, filesystem: Any, suffixes: tuple[str, ...]) -> list[str]:
@@ -98,17 +99,34 @@ def _remote(path: str, filesystem: Any, suffixes: tuple[str, ...]) -> list[str]:
             return [path]
         folder, test = path, None
     else:
-        folder, test = path[: wild.start()].rpartition("/")[0], re.compile(_expression(path))
+        folder, test = _fixed(path), re.compile(_expression(path))
     found = filesystem.get_file_info(pafs.FileSelector(folder, recursive=True, allow_not_found=True))
     files = [info.path for info in found if info.type == pafs.FileType.File]
     if test is not None:
-        return [file for file in files if test.fullmatch(file)]
+        return [file for file in files if test.fullmatch(file) and _meant(file, path)]
     return [file for file in files if _wanted(file[len(folder) :].lstrip("/"), suffixes)]
 
 
 def _wanted(relative: str, suffixes: tuple[str, ...]) -> bool:
-    parts = relative.replace(os.sep, "/").split("/")
-    return relative.endswith(suffixes) and not any(part.startswith((".", "_")) for part in parts)
+    return relative.endswith(suffixes) and not _hidden(relative)
+
+
+def _meant(file: str, pattern: str) -> bool:
+    """A wildcard stands for no hidden file or folder, unless the pattern itself has one behind it."""
+    fixed = len(_fixed(pattern))
+    return _hidden(pattern[fixed:]) or not _hidden(file[fixed:])
+
+
+def _fixed(pattern: str) -> str:
+    """The folder in front of the first wildcard."""
+    wild = _WILD.search(pattern)
+    before = pattern if wild is None else pattern[: wild.start()]
+    return before.replace(os.sep, "/").rpartition("/")[0]
+
+
+def _hidden(path: str) -> bool:
+    """Names that begin with a dot or an underscore belong to whoever writes the files."""
+    return any(part.startswith((".", "_")) for part in path.replace(os.sep, "/").split("/"))
 
 
 def _expression(pattern: str) -> str:
