@@ -263,7 +263,7 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         mean = evidence.mean if found is None else found.point
         self.projection_gap_ = 0.0 if found is None else found.gap
         self.inside_ = True if found is None else bool(found.inside)
-        self.alpha_, self.strength_ = self._strength(evidence, loss, mean)
+        self.alpha_, self.strength_ = self._strength(evidence, loss, found is not None)
         best = minimise(
             loss,
             evidence.rows,
@@ -278,10 +278,12 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         self._report(evidence, loss)
         return self
 
-    def _strength(self, evidence: Evidence, loss: LinearOdd, mean: NDArray[np.float64]) -> tuple[float, str]:
+    def _strength(self, evidence: Evidence, loss: LinearOdd, projected: bool) -> tuple[float, str]:  # noqa: FBT001
         if self.alpha != "noise":
             return float(self.alpha), "given"
-        chosen = choose(evidence.rows, mean, evidence.covariance, loss, count=evidence.count)
+        chosen = choose(
+            evidence.rows, evidence.mean, evidence.covariance, loss, count=evidence.count, projected=projected
+        )
         return chosen.alpha, chosen.reason
 
     def _report(self, evidence: Evidence, loss: LinearOdd) -> None:
