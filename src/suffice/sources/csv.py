@@ -6,6 +6,7 @@ rows would make the schema depend on values, and the schema is public.
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -45,6 +46,20 @@ class Dialect:
     names: tuple[str, ...] | None = None
     skip: int = 0
     strip: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse letters that are not one letter, and encodings that nobody knows."""
+        for name in ("delimiter", "decimal"):
+            if len(getattr(self, name)) != 1:
+                raise InputError(f"{name}= is one letter, and got {getattr(self, name)!r}.")
+        if len(self.quote) > 1:
+            raise InputError(f"quote= is one letter, or empty for none, and got {self.quote!r}.")
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError as error:
+            raise InputError(
+                f"There is no encoding {self.encoding!r}; utf-8 and latin-1 are usual."
+            ) from error
 
     def opened(
         self,

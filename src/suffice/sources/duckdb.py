@@ -84,7 +84,7 @@ class Result:
                 relation = connection.sql(f"SELECT {chosen} FROM {_from(self.query)}")  # noqa: S608
                 for batch in _reader(relation, rows_per_batch(len(self.schema.names))):
                     yield projected(batch, self.schema)
-            except _library().Error as error:
+            except (_library().Error, pa.ArrowException, OSError) as error:
                 raise _refused(self.query, error) from error
 
 
