@@ -1,0 +1,142 @@
+"""`suffice release`: a spec in, a release out, paid for by a ledger."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import suffice as sf
+from suffice.cli.option import Json, Overwrite, Quiet, Workers
+from suffice.cli.output import Output, reported
+from suffice.cli.spec import Spec, read
+from suffice.core.errors import InputError
+from suffice.releases.seal import sealed
+
+if TYPE_CHECKING:
+    from suffice.core.protocols import Additive, Statistic
+    from suffice.owner import Owner, Preview
+
+__all__ = ["release"]
+
+
+@reported
+def release(
+    spec: Annotated[Path, typer.Argument(help="The request, as `suffice check` writes it.")],
+    *,
+    ledger: Annotated[str, typer.Option("--ledger", help="The ledger that pays.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The release file to write; not needed with --dry-run.")
+    ] = None,
+    seal: Annotated[
+        Path | None, typer.Option("--seal", help="A private key in PEM to seal the file with.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="A name for a draw of its own, charged even if asked before.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", help="Instead of the epsilon in the spec.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option("--delta", help="Instead of the delta in the spec.")] = None,
+    unprotected: Annotated[
+        str | None, typer.Option("--unprotected", help="Why something without a guarantee may be released.")
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show cost and predicted noise; spend nothing, open no protected column."
+        ),
+    ] = False,
+    workers: Workers = 1,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Release what a spec asks for.
+
+    The cost is charged before any noise is drawn. The same request again is free and gives the
+    same bytes.
+    """
+    asked, output = read(spec), Output(as_json, quiet)
+    if seal is not None:
+        sealed(b"", seal)  # a key that cannot seal is found out before anything is spent
+    purse, private, home = sf.Ledger.open(ledger), None if seal is None else seal.absolute(), Path.cwd()
+    with contextlib.chdir(asked.folder):
+        owner = sf.Owner(asked.opened(), ledger=purse)
+        statistic, mechanism = asked.made_statistic(), asked.made_mechanism(epsilon=epsilon, delta=delta)
+        if dry_run:
+            _forecast(output, owner.preview(statistic, mechanism, key=key), mechanism)
+            return
+        target = _target(home, out, owner, statistic, mechanism, key, overwrite=overwrite)
+        with output.progress("reading rows") as progress:
+            made = owner.release(
+                statistic, mechanism, key=key, unprotected=unprotected, progress=progress, workers=workers
+            )
+        made.save(target, seal=private, overwrite=overwrite)
+    _report(output, owner, made, out, asked)
+
+
+def _target(
+    home: Path,
+    out: Path | None,
+    owner: Owner,
+    statistic: Statistic,
+    mechanism: Additive,
+    key: str | None,
+    *,
+    overwrite: bool,
+) -> Path:
+    """Where to write; refused before anything is spent if it could not be written afterwards."""
+    if out is None:
+        raise InputError("Where should the release go? Give -o FILE.suffice, or --dry-run to see the cost.")
+    target = home / out
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {str(target.parent)!r} to write to. Make it first.")
+    if target.exists() and not overwrite and not owner.preview(statistic, mechanism, key=key).reused:
+        raise InputError(
+            f"There is a file {str(target)!r} already, and nothing was spent. "
+            "Choose another name, or say --overwrite."
+        )
+    return target
+
+
+def _report(output: Output, owner: Owner, made: sf.Release, out: Path | None, asked: Spec) -> None:
+    reused = owner.last is not None and owner.last.reused
+    left = owner.ledger.remaining()
+    paid = "It was released before, so it cost nothing" if reused else f"It cost {made.guarantee.promise}"
+    output.report(
+        {
+            "file": str(out),
+            "reused": reused,
+            "promise": str(made.guarantee.promise),
+            "remaining": {"epsilon": left.epsilon, "rho": left.rho, "delta": left.delta},
+            "charge": None if made.receipt is None else made.receipt.charge,
+            "kind": made.kind,
+            "source": asked.source,
+        },
+        f"{out}: {made.guarantee.sentence()}\n{paid}; {left} is left.",
+    )
+
+
+def _forecast(output: Output, seen: Preview, mechanism: Additive) -> None:
+    """What the request would cost and how large its noise would be, from public facts."""
+    data: dict[str, Any] = {
+        "cost": seen.cost,
+        "remaining": seen.remaining,
+        "reused": seen.reused,
+        "spent": False,
+    }
+    lines = [f"This would cost {seen.cost}; {seen.remaining} is left. Nothing was spent."]
+    if seen.law is not None and seen.radius is not None:
+        half, most = (seen.law.quantile(level) / seen.radius for level in (0.5, 0.95))
+        law = type(seen.law).__name__
+        data["noise"] = {"law": law, "median": half, "quantile_95": most, "in": "longest rows"}
+        data |= {"radius": seen.radius, "rows": seen.count}
+        rows = "" if seen.count is None else f", in a sum over {seen.count} rows"
+        lines.append(
+            f"{type(mechanism).__name__} noise would be at most as long as {half:.3g} of the longest rows in "
+            f"half of all draws, and {most:.3g} in 95 of 100{rows}."
+        )
+    output.answer(data, "\n".join(lines))
