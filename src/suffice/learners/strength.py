@@ -1,0 +1,255 @@
+"""The strength of regularisation, from public facts: feature rows, a noisy mean and its known noise.
+
+What is wanted is the alpha whose fit has least risk under the labels that nobody shows. For a
+linear-odd loss that risk is linear in the mean operator, so its expectation given the release needs
+one vector only: the posterior mean of the true mean operator. It is computed under a prior in which
+labels follow a logistic model of unknown direction and unknown strength, and then alpha is searched
+along the path of fits (docs/explanation/strength.md). Nothing is drawn and no privacy is spent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.core.errors import InputError
+from suffice.core.moments import Covariance
+from suffice.maths.even_pass import Rows, row_blocks
+from suffice.maths.linear_odd import LinearOdd
+from suffice.maths.minimise import minimise
+from suffice.maths.zonotope import Zonotope, project
+
+Array: TypeAlias = NDArray[np.float64]
+
+_ROWS = 1000
+_AXES = 150
+_SIGNALS = (4.0, 16.0, 64.0, 256.0)
+_ROUNDS = 60
+_SETTLED = 1e-2
+_LARGEST, _SMALLEST, _FACTOR = 10.0, 1e-8, 2.0
+_PATIENCE = 4
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """A strength of regularisation, and why.
+
+    `risk` is the expected risk of the fit at `alpha`, given the release; `signal` is the estimated
+    standard deviation of the logit that separates the classes; `mean` is the posterior mean of the
+    mean operator over the `rows` rows that were looked at.
+    """
+
+    alpha: float
+    reason: str
+    risk: float
+    signal: float
+    mean: Array
+    rows: int
+
+
+def choose(
+    features: Rows,
+    mean: Array,
+    covariance: Covariance,
+    loss: LinearOdd,
+    *,
+    count: int,
+    projected: bool = True,
+) -> Strength:
+    """The alpha of least expected risk for the fit of `loss` with a squared penalty.
+
+    `features` are the rows that will be fitted, clipped as the release says; `mean` is the noisy mean as it
+    was released, not projected; `covariance` is that of its noise; all in the units of the rows. `count` is
+    how many rows the mean is a mean of. `projected` says that the fit will use the projection of the mean
+    onto the zonotope. About a thousand rows are looked at, chosen by their values and not by their place.
+    """
+    noise = covariance.dense()
+    if noise.shape != (len(mean), len(mean)):
+        raise InputError(
+            f"the covariance must be {len(mean)} by {len(mean)}, got {noise.shape[0]} by {noise.shape[1]}"
+        )
+    case, axes, unit = _reduce(spread(features, _ROWS), mean, noise, count)
+    point = project(case.mean, Zonotope(case.rows), radius=1.0).point if projected else case.mean
+    beliefs = _beliefs(case)
+    weights = _weights(beliefs)
+    expected: Array = weights @ np.stack([belief.mean for belief in beliefs])
+    signal = float(np.exp(weights @ np.log([belief.signal for belief in beliefs])))
+    alpha, risk = (
+        _scale(point, expected, loss)
+        if loss.existence == "penalty"
+        else _search(case.rows, point, expected, loss)
+    )
+    return Strength(
+        alpha * unit**2,
+        _reason(loss, risk, signal, case),
+        risk,
+        signal,
+        axes @ expected * unit,
+        len(case.rows),
+    )
+
+
+def spread(features: Rows, most: int) -> Array:
+    """At most `most` rows, evenly spread along a fixed direction: the same ones in whatever order."""
+    keys = np.concatenate([block @ _direction(block.shape[1]) for block in row_blocks(features)])
+    if len(keys) > most:
+        ranks = ((np.arange(most) + 0.5) * len(keys) / most).astype(np.intp)
+        chosen = np.zeros(len(keys), dtype=bool)
+        chosen[np.argsort(keys, kind="stable")[ranks]] = True
+    else:
+        chosen = np.ones(len(keys), dtype=bool)
+    kept, start = [], 0
+    for block in row_blocks(features):
+        kept.append(block[chosen[start : start + len(block)]])
+        start += len(block)
+    rows = np.concatenate(kept)
+    return np.asarray(rows[np.lexsort(rows.T)], dtype=np.float64)
+
+
+def _direction(width: int) -> Array:
+    """Weights that no columns are likely to share: fractional parts of multiples of the golden ratio."""
+    return np.asarray(np.modf(np.arange(1, width + 1) * 0.6180339887498949)[0] - 0.5, dtype=np.float64)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """The rows looked at, turned to their principal axes and in units of their root mean square length."""
+
+    rows: Array
+    mean: Array
+    noise: Array
+    variances: Array
+    count: int
+
+
+def _reduce(rows: Array, mean: Array, noise: Array, count: int) -> tuple[_Case, Array, float]:
+    """The case, the axes that lead back, and the unit of length. Axes beyond the largest are left out."""
+    unit = float(np.sqrt(np.square(rows).sum(axis=1).mean())) or 1.0
+    values, vectors = np.linalg.eigh(rows.T @ rows / (len(rows) * unit**2))
+    axes = vectors[:, ::-1][:, :_AXES]
+    values = np.maximum(values[::-1][:_AXES], 1e-9 * max(float(values[-1]), 1e-300))
+    turned = axes.T @ (noise / unit**2) @ axes + np.eye(axes.shape[1]) * 1e-9 / count
+    return _Case(rows @ axes / unit, axes.T @ mean / unit, turned, values, count), axes, unit
+
+
+def _reason(loss: LinearOdd, risk: float, signal: float, case: _Case) -> str:
+    if loss.existence == "penalty":
+        return f"with the {loss.name} loss the strength changes no decision; theta was given unit length"
+    return (
+        f"least expected {loss.name} risk, {risk:.3g}, given the noise and a signal of about "
+        f"{signal:.2g} logits, judged on {len(case.rows)} public rows"
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Belief:
+    """A Gaussian N(centre, precision^-1) of the parameter, given a prior logit of deviation `signal`."""
+
+    signal: float
+    centre: Array
+    precision: Array
+    evidence: float
+    mean: Array
+
+
+def _beliefs(case: _Case) -> list[_Belief]:
+    """One belief per strength of signal, each started from the one before."""
+    shape = case.variances / np.square(case.variances).sum()
+    centre, precision = np.zeros(len(shape)), np.diag(1.0 / (shape * _SIGNALS[0] ** 2))
+    beliefs: list[_Belief] = []
+    for signal in _SIGNALS:
+        beliefs.append(_linearise(case, 1.0 / (shape * signal**2), centre, precision, signal))
+        centre, precision = beliefs[-1].centre, beliefs[-1].precision
+    return beliefs
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The mean operator over a Gaussian parameter: its expectation and its expected slope.
+
+    A label of margin z has variance 1 - tanh^2(z/2), twice the slope of tanh(z/2): so labels drawn at
+    random add 2 slope / count to the covariance of the noise.
+    """
+
+    mean: Array
+    slope: Array
+    shrink: Array
+
+    @classmethod
+    def over(cls, rows: Array, centre: Array, precision: Array) -> _Line:
+        """Expectations over N(centre, precision^-1), by the probit approximation of the logistic curve."""
+        doubt = np.maximum(np.einsum("ij,ij->i", rows @ np.linalg.inv(precision), rows), 0.0)
+        shrink = 1.0 / np.sqrt(1.0 + np.pi * doubt / 8.0)
+        label = np.tanh(shrink * (rows @ centre) / 2.0)
+        steep = shrink * (1.0 - label * label) / 2.0
+        return cls(label @ rows / len(rows), (rows * steep[:, None]).T @ rows / len(rows), shrink)
+
+
+def _linearise(case: _Case, prior: Array, centre: Array, precision: Array, signal: float) -> _Belief:
+    """The belief that reproduces itself when the mean operator is replaced by its line over that belief.
+
+    The line is taken over the whole belief and not at its centre, so it does not go flat where
+    labels are nearly certain. Steps are damped in the natural parameters.
+    """
+    for _ in range(_ROUNDS):
+        line = _Line.over(case.rows, centre, precision)
+        gain = np.linalg.solve(case.noise + 2.0 * line.slope / case.count, line.slope)
+        target = line.slope @ gain + np.diag(prior)
+        wanted = np.linalg.solve(target, gain.T @ (case.mean - line.mean + line.slope @ centre))
+        move = case.rows @ (wanted - centre)
+        if float(np.sqrt(np.mean((line.shrink * move) ** 2))) < _SETTLED:
+            break
+        share = min(0.75, 2.0 / max(float(np.sqrt(np.mean(move**2))), 1e-300))
+        centre = centre + share * (wanted - centre)
+        precision = share * target + (1.0 - share) * precision
+    return _Belief(signal, centre, precision, _evidence(case, line, prior, centre, precision), line.mean)
+
+
+def _evidence(case: _Case, line: _Line, prior: Array, centre: Array, precision: Array) -> float:
+    """The variational lower bound on the log probability of the noisy mean, linearised, up to a constant."""
+    total = case.noise + 2.0 * line.slope / case.count
+    rest, covariance = case.mean - line.mean, np.linalg.inv(precision)
+    fit = rest @ np.linalg.solve(total, rest) + np.trace(
+        np.linalg.solve(total, line.slope) @ covariance @ line.slope
+    )
+    away = prior @ np.diag(covariance) + prior @ centre**2 - len(centre)
+    logs = np.linalg.slogdet(precision)[1] - np.log(prior).sum() + np.linalg.slogdet(total)[1]
+    return float(-(fit + away + logs) / 2.0)
+
+
+def _weights(beliefs: list[_Belief]) -> Array:
+    logs = np.array([belief.evidence for belief in beliefs])
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+
+def _search(rows: Array, point: Array, expected: Array, loss: LinearOdd) -> tuple[float, float]:
+    """Go down from a strong penalty, each fit started from the last, until the risk has stopped falling."""
+    alphas, risks = [_LARGEST], [np.inf]
+    theta, alpha = np.zeros(len(point)), _LARGEST
+    while alpha >= _SMALLEST and len(risks) - int(np.argmin(risks)) <= _PATIENCE:
+        theta = minimise(loss, rows, point, alpha=alpha, start=theta, tolerance=1e-6).theta
+        alphas.append(alpha)
+        risks.append(_risk(rows, theta, expected, loss))
+        alpha /= _FACTOR
+    best = int(np.argmin(risks))
+    return alphas[best], risks[best]
+
+
+def _scale(point: Array, expected: Array, loss: LinearOdd) -> tuple[float, float]:
+    """For a loss whose parameter only scales with alpha: the alpha that gives it unit length."""
+    length = float(np.linalg.norm(point)) or 1.0
+    return abs(loss.a) * length / 4.0, float(
+        loss.even(np.zeros(1))[0] - loss.a / 2 * point @ expected / length
+    )
+
+
+def _risk(rows: Array, theta: Array, expected: Array, loss: LinearOdd) -> float:
+    return float(loss.even(rows @ theta).mean() - loss.a / 2 * theta @ expected)
