@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from html.parser import HTMLParser
 
 import pytest
 
 from suffice.core.column import Numeric
-from suffice.core.guarantees import NotPrivate
-from suffice.core.laws import NoLaw
+from suffice.core.guarantees import ApproxDP, NotPrivate, PureDP
+from suffice.core.laws import Laplace, NoLaw
 from suffice.core.recipe import Recipe
 from suffice.core.units import LabelOf
 from tests.releases.example import release, several
@@ -51,6 +52,12 @@ def test_every_release_has_a_card_of_lines_and_one_of_html(name):
     assert str(made.guarantee.promise) in repr(made)
     assert all(line.isprintable() for line in made.card().split("\n"))
     assert made._repr_html_().startswith("<table>")
+
+
+def test_a_promise_in_fractions_is_printed_as_a_number():
+    exact = Laplace(Fraction(10**9), 5)
+    assert "(epsilon = 0.5)" in release(exact, PureDP(Fraction(1, 2))).card()
+    assert "epsilon = 0.5, delta = 0.25" in repr(release(exact, ApproxDP(Fraction(1, 2), Fraction(1, 4))))
 
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\n\r\u202e"

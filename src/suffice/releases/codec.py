@@ -59,7 +59,15 @@ def unpack(data: bytes) -> tuple[dict[str, Any], NDArray[Any], pa.Table | None]:
         raise ReleaseUnreadable(f"The payload has {len(data)} bytes, and at most {MOST_BYTES} are read.")
     try:
         schema, batch = _messages(data)
-    except (pa.ArrowException, OSError, EOFError, MemoryError, struct.error, IndexError) as error:
+    except (
+        pa.ArrowException,
+        ValueError,
+        LookupError,
+        OSError,
+        EOFError,
+        MemoryError,
+        struct.error,
+    ) as error:
         raise ReleaseUnreadable(
             f"The payload is not an Arrow stream as it is written here: {error}."
         ) from error
