@@ -77,7 +77,7 @@ def test_the_first_bytes_win(make):
 def test_another_request_under_the_same_key_is_a_conflict(make):
     ledger = make()
     spend(ledger, 0.25, "k")
-    with pytest.raises(InputError, match="used on .* for another request"):
+    with pytest.raises(InputError, match=r"used on .* for another request"):
         ledger.charge("k", b"other", PureDP(0.1), summary="other")
     with pytest.raises(InputError, match="for another request"):
         ledger.find("k", b"other")
@@ -90,7 +90,9 @@ def test_an_overspend_spends_nothing_and_lists_where_the_budget_went(make):
     spend(ledger, 0.2)
     with pytest.raises(BudgetExceeded) as caught:
         ledger.charge("k", b"", PureDP(1e-9), summary="one more")
-    assert "This release costs epsilon = 1e-09, and epsilon = 0 is left. Nothing was spent." in str(caught.value)
+    assert "This release costs epsilon = 1e-09, and epsilon = 0 is left. Nothing was spent." in str(
+        caught.value
+    )
     assert caught.value.charges == tuple(
         f"{charge.day}  {charge.cost}  mean operator" for charge in reversed(ledger.charges())
     )
@@ -331,7 +333,12 @@ class Holder(BaseEstimator):
 
 def test_copies_pickles_and_clones_of_a_handle_spend_from_one_budget(make):
     ledger = make()
-    handles = [copy.copy(ledger), copy.deepcopy(ledger), pickle.loads(pickle.dumps(ledger)), clone(Holder(ledger)).ledger]
+    handles = [
+        copy.copy(ledger),
+        copy.deepcopy(ledger),
+        pickle.loads(pickle.dumps(ledger)),
+        clone(Holder(ledger)).ledger,
+    ]
     for handle in handles:
         assert handle == ledger
         spend(handle, 0.1)

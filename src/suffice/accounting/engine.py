@@ -201,7 +201,8 @@ class _Statements:
 
     def undo(self) -> None:
         """Take back what the transaction did."""
-        self.raw.execute("ROLLBACK")
+        if self.raw.in_transaction:
+            self.raw.execute("ROLLBACK")
 
 
 def check_format(found: int, url: str) -> None:
