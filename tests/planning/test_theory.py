@@ -183,7 +183,7 @@ def test_randomised_labels_win_above_the_crossover_dimension(count, crossing):
 
 
 def test_with_a_delta_the_aggregate_wins_from_far_fewer_rows_on():
-    """At d = 100 pure round noise loses to randomised labels below 10,970 rows, with delta = 1e-6 below 1,800."""
+    """Of 100 columns: pure round noise loses to randomised labels below 10,970 rows, else below 1,800."""
     pure = theory.crossover_count(4.0 * 100 * 101, 1.0)
     relaxed = float(l2_laplace_scale(1, 1.0, 1e-6, 100))
     assert pure == pytest.approx(10_970, rel=1e-3)
