@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from suffice.core.units import FeatureOf as FeatureOf
     from suffice.core.units import LabelOf as LabelOf
     from suffice.core.units import RecordOf as RecordOf
+    from suffice.learners.model import load_model as load_model
+    from suffice.learners.model import save_model as save_model
     from suffice.maths.linear_odd import LinearOdd as LinearOdd
     from suffice.mechanisms import Cube as Cube
     from suffice.mechanisms import Exact as Exact
@@ -39,8 +41,10 @@ if TYPE_CHECKING:
     from suffice.owner import Owner as Owner
     from suffice.releases.release import Release as Release
     from suffice.releases.release import load as load
+    from suffice.releases.seal import new_keys as new_keys
     from suffice.sources.csv import CSV as CSV
     from suffice.sources.duckdb import DuckDB as DuckDB
+    from suffice.sources.feather import Feather as Feather
     from suffice.sources.join import Join as Join
     from suffice.sources.parquet import Parquet as Parquet
     from suffice.sources.table import Table as Table
@@ -58,6 +62,7 @@ _HOMES = {
     "DuckDB": "sources.duckdb",
     "Exact": "mechanisms",
     "FeatureOf": "core.units",
+    "Feather": "sources.feather",
     "Gaussian": "mechanisms",
     "Hashed": "core.column",
     "Join": "sources.join",
@@ -81,8 +86,11 @@ _HOMES = {
     "ZeroConcentratedDP": "core.guarantees",
     "fold": "core.fold",
     "load": "releases.release",
+    "load_model": "learners.model",
+    "new_keys": "releases.seal",
+    "save_model": "learners.model",
 }
-_ROOMS = {"laws": "core.laws", "learners": "learners"}
+_ROOMS = {"laws": "core.laws", "learners": "learners", "mechanisms": "mechanisms"}
 
 __all__ = [*sorted(_HOMES), *sorted(_ROOMS)]  # noqa: PLE0604  computed from the table above
 
