@@ -209,6 +209,24 @@ def test_the_quotient_is_exact_where_the_product_divides_and_one_below_and_above
         assert (clipped[:, 0] == radius).all()
 
 
+@pytest.mark.parametrize("radius", [2**25 - 1, 2**25, 2**25 + 1, 2**27 - 1, 2**28 - 57])
+def test_long_rows_and_large_radii_have_exact_quotients_too(radius):
+    """In the 1-norm a row of 64 columns is long enough to be beyond what a quotient in doubles can decide."""
+    rng = np.random.default_rng(6)
+    rows = []
+    while len(rows) < 1500:
+        length = int(rng.integers(radius + 1, 3 * radius))
+        if math.gcd(radius, length) > 1:
+            continue
+        probe = pow(radius, -1, length) * int(rng.choice([-1, 1])) % length
+        if probe <= LIMIT:
+            rows.append([probe] + [(length - probe + k) // 63 for k in range(63)])
+    table = np.array(rows)
+    plan = Plan(tuple(Number(j) for j in range(64)), 64, 1.0)
+    clipped = kernels.encode(plan, [Column(table[:, j]) for j in range(64)], radius, 1)
+    assert (clipped == table * radius // table.sum(axis=1)[:, None]).all()
+
+
 def test_norms_round_the_root_up_around_every_square():
     plan = Plan(tuple(Number(j) for j in range(4)), 4, 1.0)
     roots = np.concatenate([np.arange(1, 4000), np.arange(LIMIT - 4000, LIMIT)])

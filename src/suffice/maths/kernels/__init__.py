@@ -1,12 +1,13 @@
 """The one compiled place; every kernel has a NumPy twin of the same name, in `reference`.
 
-`COMPILED` says which of the two the names below are: the twin runs where no compiler was. Integers agree bit for bit, floats to the
-ulps that each kernel states.
+`COMPILED` says which of the two the names below are: the twin runs where no compiler was.
+Integers agree bit for bit, floats to the ulps that each kernel states.
 """
 
 from __future__ import annotations
 
 from suffice.maths.kernels import reference
+from suffice.maths.kernels.block import EVEN, STRIPE, EvenLoss
 from suffice.maths.kernels.plan import LIMIT, Column, Levels, Number, Offence, Plan, Sums, lanes
 
 try:
@@ -18,22 +19,33 @@ except ImportError:  # no compiler where this was installed
     COMPILED = False
 
 encode = chosen.encode
+even_pass = chosen.even_pass
 mean_fold = chosen.mean_fold
+rado_fold = chosen.rado_fold
+rado_subsets = chosen.rado_subsets
 row_norms = chosen.row_norms
 second_moment = chosen.second_moment
+sign_pass = chosen.sign_pass
 
 __all__ = [
     "COMPILED",
+    "EVEN",
     "LIMIT",
+    "STRIPE",
     "Column",
+    "EvenLoss",
     "Levels",
     "Number",
     "Offence",
     "Plan",
     "Sums",
     "encode",
+    "even_pass",
     "lanes",
     "mean_fold",
+    "rado_fold",
+    "rado_subsets",
     "row_norms",
     "second_moment",
+    "sign_pass",
 ]

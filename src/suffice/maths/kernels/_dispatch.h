@@ -11,9 +11,19 @@
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
+#define PREFETCH(AT) __builtin_prefetch(AT)
 #else
+#define PREFETCH(AT) ((void)(AT))
 #define INLINE static inline
 #define restrict __restrict
+#endif
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define UNROLL _Pragma("GCC unroll 8")
+#else
+#define UNROLL
 #endif
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -24,6 +34,11 @@
     __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,bmi,bmi2,prefer-vector-width=512")))
 #endif
 #define MIDDLE __attribute__((target("avx2,fma,bmi,bmi2")))
+#define HAS_WIDE \
+    (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && \
+     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+#define HAS_MIDDLE \
+    (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
 /* DISPATCH(run, (Job *job), (job)) defines run() from an INLINE run_body() */
 #define DISPATCH(NAME, PARAMETERS, ARGUMENTS) \
     WIDE static void NAME##_wide PARAMETERS { NAME##_body ARGUMENTS; } \
@@ -31,11 +46,9 @@
     static void NAME##_plain PARAMETERS { NAME##_body ARGUMENTS; } \
     static void NAME PARAMETERS \
     { \
-        if (suffice_lanes >= 3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && \
-            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) \
+        if (suffice_lanes >= 3 && HAS_WIDE) \
             NAME##_wide ARGUMENTS; \
-        else if (suffice_lanes >= 2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && \
-                 __builtin_cpu_supports("bmi2")) \
+        else if (suffice_lanes >= 2 && HAS_MIDDLE) \
             NAME##_middle ARGUMENTS; \
         else \
             NAME##_plain ARGUMENTS; \

@@ -37,8 +37,8 @@ typedef struct {
 } Column;
 
 typedef struct {
-    Column *columns;
-    int64_t count, width, level, intercept, rows;
+    Column *columns, **numbered; /* the numeric ones once more, side by side */
+    int64_t count, numeric, width, level, intercept, rows;
     int saturate, norm, witness, classes; /* norm 0 is the max norm; classes 0 means signs */
     double unit;
     int64_t radius;
@@ -88,18 +88,23 @@ INLINE double rounded(double x)
     return (x + shift) - shift;
 }
 
+/* The sum x + 1.5·2^52 holds rint(x) in its low bits: q needs no conversion, and the limit is a range of
+ * whole numbers. `far` gets a bit above 2^25 exactly if some |q| > 2^24 (or is no number at all). */
 #define QUANTISE(NAME, T) \
     INLINE int quantise_##NAME(const T *restrict x, int64_t n, double centre, double inverse, double unit, \
                                int32_t *restrict q) \
     { \
-        int64_t bad = 0; \
+        const uint64_t origin = 0x4338000000000000u, limit = 1u << 24; \
+        uint64_t far = 0; \
         for (int64_t i = 0; i < n; i++) { \
-            double r = rounded((((double)x[i] - centre) * inverse) * unit); \
-            int64_t inside = fabs(r) <= LIMIT; \
-            bad |= inside ^ 1; \
-            q[i] = (int32_t)(inside ? r : 0.0); \
+            double r = (((double)x[i] - centre) * inverse) * unit + 6755399441055744.0; \
+            uint64_t bits; \
+            memcpy(&bits, &r, sizeof bits); \
+            bits -= origin; \
+            far |= (bits + limit) | (limit - bits); \
+            q[i] = (int32_t)(uint32_t)bits; \
         } \
-        return bad != 0; \
+        return far >> 26 != 0; \
     }
 EACH_TYPE(QUANTISE)
 #undef QUANTISE
@@ -138,6 +143,14 @@ INLINE int quantise_loose(Job *job, Column *c, int64_t start, int64_t n)
     return bad;
 }
 
+/* A block reads a short piece of every column: too short for the machine to guess what comes next. */
+INLINE void fetch_next(const Job *job, const char *at, int size, int64_t start, int64_t n)
+{
+    int64_t left = job->rows - start - n, bytes = (left < n ? left : n) * size;
+    for (int64_t byte = 0; byte < bytes; byte += 64)
+        PREFETCH(at + n * size + byte);
+}
+
 INLINE int quantise(Job *job, Column *c, int64_t start, int64_t n)
 {
     const char *at = c->values + start * c->stride;
@@ -154,6 +167,7 @@ INLINE int quantise(Job *job, Column *c, int64_t start, int64_t n)
         }
         return quantise_loose(job, c, start, n);
     }
+    fetch_next(job, at, SIZES[c->type], start, n);
     switch (c->type) {
 #define CASE(NAME, T) \
     case NAME: return quantise_##NAME((const T *)at, n, c->centre, c->inverse, job->unit, c->slot);
@@ -290,32 +304,49 @@ INLINE void begin_rows(Job *job, int64_t n)
     }
 }
 
-INLINE void lengthen(const int32_t *restrict q, int64_t n, int norm, int64_t *restrict length)
+/* Norm, both hashes and the column sums of a few slots in one walk over the rows' accumulators.
+ * `count`, `norm` and `witness` are constants where this is called. */
+INLINE void gauge_slots(Job *job, Column *const *c, int64_t n, int count, int norm, int witness)
 {
-    if (norm == 2)
-        for (int64_t i = 0; i < n; i++)
-            length[i] += (int64_t)q[i] * q[i];
-    else if (norm == 1)
-        for (int64_t i = 0; i < n; i++)
-            length[i] += abs(q[i]);
-    else
-        for (int64_t i = 0; i < n; i++) {
-            int64_t size = abs(q[i]);
-            length[i] = size > length[i] ? size : length[i];
+    int64_t *restrict length = job->length, sum[4] = {0};
+    uint64_t *restrict left = job->lane[0], *restrict right = job->lane[1];
+    const int32_t *restrict q[4];
+    uint64_t a[4], b[4];
+    for (int k = 0; k < count; k++) {
+        q[k] = c[k]->slot;
+        a[k] = job->multipliers[c[k]->offset];
+        b[k] = job->multipliers[job->width + c[k]->offset];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t size = length[i];
+        uint64_t one = left[i], other = right[i];
+        UNROLL for (int k = 0; k < count; k++)
+        {
+            int64_t v = q[k][i], absolute = v < 0 ? -v : v;
+            size = norm == 2 ? size + v * v : norm == 1 ? size + absolute : absolute > size ? absolute : size;
+            if (witness) {
+                one += a[k] * (uint64_t)v;
+                other += b[k] * (uint64_t)v;
+                sum[k] += v;
+            }
         }
+        length[i] = size;
+        if (witness) {
+            left[i] = one;
+            right[i] = other;
+        }
+    }
+    for (int k = 0; witness && k < count; k++)
+        job->feature_sum[c[k]->offset] += sum[k];
 }
 
-INLINE int64_t hash_column(const int32_t *restrict q, int64_t n, uint64_t a, uint64_t b, uint64_t *restrict left,
-                           uint64_t *restrict right)
+INLINE void gauge_numbers(Job *job, int64_t n, int norm, int witness)
 {
-    int64_t sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t v = q[i];
-        left[i] += a * (uint64_t)v;
-        right[i] += b * (uint64_t)v;
-        sum += v;
-    }
-    return sum;
+    int64_t j = 0;
+    for (; j + 4 <= job->numeric; j += 4)
+        gauge_slots(job, job->numbered + j, n, 4, norm, witness);
+    for (; j < job->numeric; j++)
+        gauge_slots(job, job->numbered + j, n, 1, norm, witness);
 }
 
 INLINE void hot_rows(Job *job, const int32_t *hot, int64_t n)
@@ -358,18 +389,17 @@ INLINE void ceil_sqrt(int64_t *restrict n, int64_t count)
 INLINE void gauge(Job *job, int64_t n)
 {
     begin_rows(job, n);
-    for (int64_t j = 0; j < job->count; j++) {
-        Column *c = &job->columns[j];
-        if (c->kind == NUMBER) {
-            lengthen(c->slot, n, job->norm, job->length);
-            if (job->witness)
-                job->feature_sum[c->offset] +=
-                    hash_column(c->slot, n, job->multipliers[c->offset], job->multipliers[job->width + c->offset],
-                                job->lane[0], job->lane[1]);
-        }
-        if (c->hot)
-            hot_rows(job, c->hot, n);
+    switch (job->norm * 2 + job->witness) {
+        case 5: gauge_numbers(job, n, 2, 1); break;
+        case 4: gauge_numbers(job, n, 2, 0); break;
+        case 3: gauge_numbers(job, n, 1, 1); break;
+        case 2: gauge_numbers(job, n, 1, 0); break;
+        case 1: gauge_numbers(job, n, 0, 1); break;
+        default: gauge_numbers(job, n, 0, 0);
     }
+    for (int64_t j = 0; j < job->count; j++)
+        if (job->columns[j].hot)
+            hot_rows(job, job->columns[j].hot, n);
     if (job->norm == 2)
         ceil_sqrt(job->length, n);
     if (!job->witness)
@@ -402,8 +432,10 @@ INLINE void shorten(int32_t *restrict q, int64_t n, const double *restrict ratio
     }
 }
 
-/* Rows longer than the radius are shortened, in their slots; returns whether there was one. */
-INLINE int shorten_rows(Job *job, int64_t n)
+enum { AS_THEY_ARE, IN_DOUBLES, EXACTLY };
+
+/* How the rows of this block are shortened, if one is longer than the radius. */
+INLINE int way_to_shorten(Job *job, int64_t n)
 {
     int64_t radius = job->radius, longer = 0;
     for (int64_t i = 0; i < n; i++)
@@ -411,51 +443,73 @@ INLINE int shorten_rows(Job *job, int64_t n)
     for (int64_t i = 0; i < n; i++)
         job->level_short[i] = (int32_t)job->level;
     if (!longer)
-        return 0;
-    if (radius > QUICK) {
-        for (int64_t i = 0; i < n; i++) {
-            if (job->length[i] <= radius)
-                continue;
-            for (int64_t j = 0; j < job->count; j++) {
-                int32_t *slot = job->columns[j].slot;
-                if (slot)
-                    slot[i] = (int32_t)shorten_exactly(slot[i], radius, job->length[i]);
-            }
-            job->level_short[i] = (int32_t)shorten_exactly(job->level, radius, job->length[i]);
-        }
-        return 1;
-    }
+        return AS_THEY_ARE;
+    if (radius > QUICK)
+        return EXACTLY;
     for (int64_t i = 0; i < n; i++) {
         double length = (double)(job->length[i] > radius ? job->length[i] : radius);
         job->ratio[i] = (double)radius / length;
         job->bias[i] = 0.5 / length;
     }
-    for (int64_t j = 0; j < job->count; j++)
-        if (job->columns[j].slot)
-            shorten(job->columns[j].slot, n, job->ratio, job->bias);
     shorten(job->level_short, n, job->ratio, job->bias);
-    return 1;
+    return IN_DOUBLES;
+}
+
+INLINE void shorten_slots(Job *job, int64_t n, int way)
+{
+    for (int64_t j = 0; way == IN_DOUBLES && j < job->numeric; j++)
+        shorten(job->numbered[j]->slot, n, job->ratio, job->bias);
+    for (int64_t i = 0; way == EXACTLY && i < n; i++) {
+        if (job->length[i] <= job->radius)
+            continue;
+        for (int64_t j = 0; j < job->numeric; j++) {
+            int32_t *slot = job->numbered[j]->slot;
+            slot[i] = (int32_t)shorten_exactly(slot[i], job->radius, job->length[i]);
+        }
+        job->level_short[i] = (int32_t)shorten_exactly(job->level, job->radius, job->length[i]);
+    }
 }
 
 /* ---- adding up --------------------------------------------------------------------------- */
 
-INLINE void add_signed(const int32_t *restrict q, const int32_t *restrict sign, int64_t n, int64_t *total,
-                       int64_t *clipped)
+/* Rows that int32 sums may take together: |q| is at most the radius, and at most 2^24. */
+INLINE int64_t piece_rows(const Job *job)
 {
-    /* |q| <= 2^24 and at most 1024 rows: sixteen int32 lanes hold 64 terms each */
-    int32_t with[16] = {0}, plain[16] = {0};
-    int64_t i = 0, a = 0, b = 0;
-    for (; i + 16 <= n; i += 16)
-        for (int k = 0; k < 16; k++) {
-            with[k] += (q[i + k] ^ sign[i + k]) - sign[i + k];
-            plain[k] += q[i + k];
+    int64_t most = job->radius < (int64_t)LIMIT ? job->radius : (int64_t)LIMIT;
+    return ((int64_t)1 << 30) / most;
+}
+
+INLINE void add_signed(const int32_t *restrict q, const int32_t *restrict sign, int64_t n, int64_t piece,
+                       int64_t *total, int64_t *clipped)
+{
+    for (int64_t first = 0; first < n; first += piece) {
+        int64_t end = n - first < piece ? n : first + piece;
+        int32_t with = 0, plain = 0;
+        for (int64_t i = first; i < end; i++) {
+            with += (q[i] ^ sign[i]) - sign[i];
+            plain += q[i];
         }
-    for (int k = 0; k < 16; k++)
-        a += with[k], b += plain[k];
-    for (; i < n; i++)
-        a += (q[i] ^ sign[i]) - sign[i], b += q[i];
-    *total += a;
-    *clipped += b;
+        *total += with;
+        *clipped += plain;
+    }
+}
+
+/* The same, shortening on the way. */
+INLINE void add_shortened(const int32_t *restrict q, const double *restrict ratio, const double *restrict bias,
+                          const int32_t *restrict sign, int64_t n, int64_t piece, int64_t *total, int64_t *clipped)
+{
+    for (int64_t first = 0; first < n; first += piece) {
+        int64_t end = n - first < piece ? n : first + piece;
+        int32_t with = 0, plain = 0;
+        for (int64_t i = first; i < end; i++) {
+            double x = q[i];
+            int32_t t = (int32_t)(x * ratio[i] + copysign(bias[i], x));
+            with += (t ^ sign[i]) - sign[i];
+            plain += t;
+        }
+        *total += with;
+        *clipped += plain;
+    }
 }
 
 INLINE int read_labels(Job *job, int64_t start, int64_t n)
@@ -479,17 +533,23 @@ INLINE void add_hot_signed(Job *job, const int32_t *hot, int64_t n)
         }
 }
 
-INLINE void add_signs(Job *job, int64_t n)
+INLINE void add_signs(Job *job, int64_t n, int way)
 {
-    for (int64_t j = 0; j < job->count; j++) {
-        Column *c = &job->columns[j];
-        if (c->slot)
-            add_signed(c->slot, job->label, n, &job->totals[c->offset], &job->clipped[c->offset]);
-        if (c->hot)
-            add_hot_signed(job, c->hot, n);
+    int64_t piece = piece_rows(job);
+    for (int64_t j = 0; j < job->numeric; j++) {
+        Column *c = job->numbered[j];
+        int64_t *total = &job->totals[c->offset], *clipped = &job->clipped[c->offset];
+        if (way == IN_DOUBLES)
+            add_shortened(c->slot, job->ratio, job->bias, job->label, n, piece, total, clipped);
+        else
+            add_signed(c->slot, job->label, n, piece, total, clipped);
     }
+    for (int64_t j = 0; j < job->count; j++)
+        if (job->columns[j].hot)
+            add_hot_signed(job, job->columns[j].hot, n);
     if (job->intercept >= 0)
-        add_signed(job->level_short, job->label, n, &job->totals[job->intercept], &job->clipped[job->intercept]);
+        add_signed(job->level_short, job->label, n, piece, &job->totals[job->intercept],
+                   &job->clipped[job->intercept]);
 }
 
 /* Rows of one class are brought together once per block; each column then adds up run after run. */
@@ -646,15 +706,17 @@ INLINE void run_body(Job *job)
             memcpy(job->hashes + start, job->lane[0], (size_t)n * sizeof(uint64_t));
         if (job->norms)
             continue;
-        shorten_rows(job, n);
-        if (job->encoded)
-            write_rows(job, start, n);
-        else if (job->high)
-            add_moments(job, n);
+        int way = way_to_shorten(job, n), signs = !job->encoded && !job->high && !job->classes;
+        if (!signs || way == EXACTLY)
+            shorten_slots(job, n, way);
+        if (signs)
+            add_signs(job, n, way);
         else if (job->classes)
             add_classes(job, n);
+        else if (job->encoded)
+            write_rows(job, start, n);
         else
-            add_signs(job, n);
+            add_moments(job, n);
     }
 }
 DISPATCH(run, (Job *job), (job))
@@ -784,7 +846,8 @@ static PyObject *fold(PyObject *self, PyObject *args)
     held.room = 3 * job.count + 16;
     held.items = calloc((size_t)held.room, sizeof(Py_buffer));
     job.columns = calloc((size_t)job.count + 1, sizeof(Column));
-    if (!held.items || !job.columns) {
+    job.numbered = calloc((size_t)job.count + 1, sizeof(Column *));
+    if (!held.items || !job.columns || !job.numbered) {
         PyErr_NoMemory();
         goto done;
     }
@@ -804,10 +867,13 @@ static PyObject *fold(PyObject *self, PyObject *args)
     job.low = (int64_t *)borrow(&held, out[7], PyBUF_WRITABLE, 8 * width * width, NULL);
     if (PyErr_Occurred())
         goto done;
-    for (int64_t j = 0; j < job.count; j++)
-        if (read_column(&job.columns[j], &held, told + j * COLUMN_WORDS, scales + 2 * j,
-                        PyTuple_GetItem(columns, j), rows) < 0)
+    for (int64_t j = 0; j < job.count; j++) {
+        Column *c = &job.columns[j];
+        if (read_column(c, &held, told + j * COLUMN_WORDS, scales + 2 * j, PyTuple_GetItem(columns, j), rows) < 0)
             goto done;
+        if (c->kind == NUMBER)
+            job.numbered[job.numeric++] = c;
+    }
     job.block = block_rows(&job);
     memory = lay_out(&job);
     if (!memory) {
@@ -824,6 +890,7 @@ done:
     free(memory);
     free(held.items);
     free(job.columns);
+    free(job.numbered);
     return answer;
 }
 

@@ -1,4 +1,4 @@
-"""The compiled integer kernels, under the names of their twins: a plan and its buffers are handed to C."""
+"""The compiled kernels, under the names of their twins: what they were told and its buffers go to C."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.bounds import Norm
-from suffice.maths.kernels import _fold
+from suffice.maths.kernels import _even, _fold, _rado
+from suffice.maths.kernels.block import (
+    EVEN,
+    EvenLoss,
+    check_key,
+    check_loss,
+    check_rows,
+    check_subsets,
+    edge_too_large,
+)
 from suffice.maths.kernels.plan import (
     NUMBERS,
     Column,
@@ -24,7 +33,16 @@ from suffice.maths.kernels.plan import (
     row_count,
 )
 
-__all__ = ["encode", "mean_fold", "row_norms", "second_moment"]
+__all__ = [
+    "encode",
+    "even_pass",
+    "mean_fold",
+    "rado_fold",
+    "rado_subsets",
+    "row_norms",
+    "second_moment",
+    "sign_pass",
+]
 
 _UNBOUNDED = 1 << 40  # no norm of a row reaches it
 _OUTPUTS = ("totals", "clipped", "feature_sum", "norms", "hashes", "encoded", "high", "low")
@@ -93,6 +111,60 @@ def second_moment(
     if isinstance(found, Offence):
         return found
     return high + np.tril(high, -1).T, low + np.tril(low, -1).T
+
+
+def even_pass(
+    loss: EvenLoss,
+    X: NDArray[Any],
+    theta: NDArray[Any],
+    *,
+    weights: NDArray[Any] | None = None,
+    want_hessian: bool = True,
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64] | None]:
+    """Sums over rows of the even part of the loss at x·theta, its gradient and its Hessian."""
+    place = check_loss(loss)
+    rows, point, shares = check_rows(X, theta, weights)
+    gradient = np.zeros(len(point))
+    hessian = np.zeros((len(point), len(point))) if want_hessian else None
+    value = _even.even(rows, point, shares, place, gradient, hessian)
+    return value, gradient, hessian
+
+
+def sign_pass(X: NDArray[Any], u: NDArray[Any]) -> tuple[float, NDArray[np.float64]]:
+    """Sums of |x·u| and of sign(x·u) x over rows: the zonotope's support function, and where it is met."""
+    rows, point, _ = check_rows(X, u, None)
+    corner = np.zeros(len(point))
+    return _even.even(rows, point, None, len(EVEN), corner, None), corner
+
+
+def rado_fold(
+    edges: NDArray[np.int32],
+    count: int,
+    *,
+    subsets: NDArray[np.uint32] | None = None,
+    key: bytes | None = None,
+    first: int = 0,
+) -> NDArray[np.int64]:
+    """Each of `count` rows of the answer is the sum of the edges in its subset.
+
+    Edge 32·s + k is in subset r if bit k of word (s, r) is set: of `subsets`, or of those that the
+    key draws from stripe `first` on.
+    """
+    check_subsets(edges, count, subsets, key)
+    sums = np.zeros((count, edges.shape[1]), np.int64)
+    words = None if subsets is None else np.ascontiguousarray(subsets)
+    rows = edges if edges.strides[1] == edges.itemsize else np.ascontiguousarray(edges)
+    if not _rado.rado(rows, words, key, first, sums):
+        raise edge_too_large()
+    return sums
+
+
+def rado_subsets(key: bytes, first: int, stripes: int, count: int) -> NDArray[np.uint32]:
+    """The subsets of a key: word r of stripe s is word r of the ChaCha20 stream with nonce s (RFC 8439)."""
+    check_key(key)
+    words = np.zeros((stripes, count), np.uint32)
+    _rado.words(key, first, words)
+    return words
 
 
 def _fold_with(

@@ -1,13 +1,23 @@
-"""The plain NumPy twins of the integer kernels: what runs without a compiler, and the oracle with one."""
+"""The plain NumPy twins of the kernels: what runs without a compiler, and the oracle with one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.bounds import Norm, clip, integer_norm
+from suffice.maths.kernels.block import (
+    STRIPE,
+    EvenLoss,
+    check_key,
+    check_loss,
+    check_rows,
+    check_subsets,
+    edge_too_large,
+)
 from suffice.maths.kernels.plan import (
     LIMIT,
     Column,
@@ -23,13 +33,26 @@ from suffice.maths.kernels.plan import (
     lanes,
     row_count,
 )
+from suffice.maths.linear_odd import LOSSES
 
-__all__ = ["encode", "mean_fold", "row_norms", "second_moment"]
+__all__ = [
+    "encode",
+    "even_pass",
+    "mean_fold",
+    "rado_fold",
+    "rado_subsets",
+    "row_norms",
+    "second_moment",
+    "sign_pass",
+]
 
-Rows = NDArray[np.int64]
-Bad = list[tuple[int, int, Reason]]
+Rows: TypeAlias = NDArray[np.int64]
+Vector: TypeAlias = NDArray[np.float64]
+Bad: TypeAlias = list[tuple[int, int, Reason]]
 
 _BLOCK = 4096
+_COLUMNS = tuple((i, 4 + i, 8 + i, 12 + i) for i in range(4))
+_QUARTERS = (*_COLUMNS, *((i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4) for i in range(4)))
 
 
 def encode(
@@ -121,6 +144,100 @@ def second_moment(
         high += low >> 32
         low &= 0xFFFFFFFF
     return high, low
+
+
+def even_pass(
+    loss: EvenLoss,
+    X: NDArray[Any],
+    theta: NDArray[Any],
+    *,
+    weights: NDArray[Any] | None = None,
+    want_hessian: bool = True,
+) -> tuple[float, Vector, Vector | None]:
+    """Sums over rows of the even part of the loss at x·theta, its gradient and its Hessian."""
+    check_loss(loss)
+    rows, point, shares = check_rows(X, theta, weights)
+    told, value, gradient = LOSSES[loss], 0.0, np.zeros(len(point))
+    hessian = np.zeros((len(point), len(point))) if want_hessian else None
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK].astype(np.float64)
+        share = 1.0 if shares is None else shares[start : start + _BLOCK]
+        margins = block @ point
+        value += float((share * told.even(margins)).sum())
+        gradient += block.T @ (share * told.even_gradient(margins))
+        if hessian is not None:
+            hessian += block.T @ (block * (share * told.even_curvature(margins))[:, None])
+    return value, gradient, hessian
+
+
+def sign_pass(X: NDArray[Any], u: NDArray[Any]) -> tuple[float, Vector]:
+    """Sums of |x·u| and of sign(x·u) x over rows: the zonotope's support function, and where it is met."""
+    rows, point, _ = check_rows(X, u, None)
+    value, corner = 0.0, np.zeros(len(point))
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK].astype(np.float64)
+        margins = block @ point
+        value += float(np.abs(margins).sum())
+        corner += block.T @ np.sign(margins)
+    return value, corner
+
+
+def rado_fold(
+    edges: NDArray[np.int32],
+    count: int,
+    *,
+    subsets: NDArray[np.uint32] | None = None,
+    key: bytes | None = None,
+    first: int = 0,
+) -> NDArray[np.int64]:
+    """Each of `count` rows of the answer is the sum of the edges in its subset.
+
+    Edge 32·s + k is in subset r if bit k of word (s, r) is set: of `subsets`, or of those that the
+    key draws from stripe `first` on.
+    """
+    check_subsets(edges, count, subsets, key)
+    if np.abs(edges.astype(np.int64)).max(initial=0) > LIMIT:
+        raise edge_too_large()
+    stripes = -(-len(edges) // STRIPE)
+    sums = np.zeros((count, edges.shape[1]), np.int64)
+    bits = np.arange(STRIPE, dtype=np.uint32)[:, None]
+    for start in range(0, stripes, 64):
+        stop = min(start + 64, stripes)
+        words = (
+            np.asarray(subsets)[start:stop]
+            if key is None
+            else rado_subsets(key, first + start, stop - start, count)
+        )
+        part = edges[start * STRIPE : stop * STRIPE].astype(np.int64)
+        chosen = ((words[:, None, :] >> bits) & np.uint32(1)).reshape(-1, count)[: len(part)]
+        sums += _exact(chosen.T.astype(np.int64), part)
+    return sums
+
+
+def rado_subsets(key: bytes, first: int, stripes: int, count: int) -> NDArray[np.uint32]:
+    """The subsets of a key: word r of stripe s is word r of the ChaCha20 stream with nonce s (RFC 8439)."""
+    check_key(key)
+    blocks = -(-count // 16)
+    start = np.zeros((16, stripes, blocks), np.uint32)
+    head = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
+    start[:4] = np.array(head, np.uint32)[:, None, None]
+    start[4:12] = np.frombuffer(key, "<u4")[:, None, None]
+    start[12] = np.arange(blocks, dtype=np.uint32)
+    nonces = np.arange(first, first + stripes, dtype=np.uint64)[:, None]
+    start[13], start[14] = nonces & np.uint64(0xFFFFFFFF), nonces >> np.uint64(32)
+    state = start.copy()
+    for _ in range(10):
+        for a, b, c, d in _QUARTERS:
+            _quarter(state, a, b, c, d)
+    words: NDArray[np.uint32] = (state + start).transpose(1, 2, 0).reshape(stripes, -1)[:, :count]
+    return np.ascontiguousarray(words)
+
+
+def _quarter(state: NDArray[np.uint32], a: int, b: int, c: int, d: int) -> None:
+    for one, two, three, turn in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+        state[one] += state[two]
+        mixed = state[three] ^ state[one]
+        state[three] = (mixed << np.uint32(turn)) | (mixed >> np.uint32(32 - turn))
 
 
 def row_hashes(rows: Rows) -> NDArray[np.uint64]:
