@@ -121,6 +121,8 @@ def plainly(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def projected(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns of the schema, by name, in its order and types, and nothing else."""
+    if batch.schema.equals(schema, check_metadata=True):
+        return batch
     if not schema.names:
         return batch.select([]).replace_schema_metadata(None)
     arrays = [plainly(batch.column(batch.schema.get_field_index(field.name)), field.type) for field in schema]
