@@ -12,7 +12,7 @@ import suffice as sf
 from suffice.cli.data import Dialect, kind_of, opened
 from suffice.cli.option import Decimal, Delimiter, Encoding, Json, Null, Overwrite, Quiet
 from suffice.cli.output import Output, columns, reported
-from suffice.cli.profile import Profile, Seen, sort_of
+from suffice.cli.profile import Profile, Seen, shown, sort_of
 from suffice.cli.spec import STATE_ME, recipe_table, text
 from suffice.core.errors import InputError, SchemaError
 from suffice.releases import file
@@ -240,14 +240,14 @@ def _answer(output: Output, source: Source, label: str, rows: list[dict[str, Any
     cells: list[tuple[object, ...]] = [
         (
             row["name"],
-            row["type"],
+            shown(row["type"]),
             row.get("missing", ""),
             row["values"] if row["feature"] else "",
             _verdict(row),
         )
         for row in rows
     ]
-    cells.append((label, str(source.schema.field(label).type), "", "", "the label; not looked at"))
+    cells.append((label, shown(str(source.schema.field(label).type)), "", "", "the label; not looked at"))
     count = f", {rows[0]['rows']} rows" if rows and "rows" in rows[0] else ""
     lines = [f"{source.name}{count}", "", columns(heads, cells)]
     if out is not None:

@@ -83,19 +83,20 @@ def _strength(written: str) -> float | str:
 
 
 def _table(model: Any, level: float) -> list[_Row]:
-    """The coefficients that predict, and the intervals around the unregularised ones."""
-    intervals = model.interval(level)
-    used = [*model.coef_[0], *model.intercept_]
-    names = ("estimate", "error", "low", "high")
+    """A line per coordinate: what predicts, and for two classes the interval around the unregularised one."""
+    used = [[*row, last] for row, last in zip(model.coef_, model.intercept_, strict=True)]
+    names = [str(name) for name in model.coef_names_]
+    if len(used) > 1:
+        classes = [str(one) for one in model.classes_]
+        return [
+            {"name": name, **{one: float(row[at]) for one, row in zip(classes, used, strict=True)}}
+            for at, name in enumerate(names)
+        ]
+    found = model.interval(level)
+    parts = {one: [float(number) for number in found[one]] for one in ("estimate", "error", "low", "high")}
     return [
-        {
-            "name": str(name),
-            "coefficient": float(coefficient),
-            **{one: float(number[at]) for at, one in enumerate(names)},
-        }
-        for name, coefficient, *number in zip(
-            intervals["name"], used, *(intervals[one] for one in names), strict=True
-        )
+        {"name": name, "coefficient": float(used[0][at]), **{one: parts[one][at] for one in parts}}
+        for at, name in enumerate(names)
     ]
 
 
@@ -115,20 +116,22 @@ def _facts(model: Any, out: Path, level: float, table: list[_Row]) -> dict[str, 
 
 
 def _told(model: Any, out: Path, level: float, table: list[_Row]) -> str:
-    negative, positive = model.classes_
-    shown = ("name", "coefficient", "error", "low", "high")
-    rows = [[_cell(row[name]) for name in shown] for row in table]
+    classes = [str(one) for one in model.classes_]
+    heads = {name: name for name in table[0]} | {"name": "column", "low": f"{level:.0%} from", "high": "to"}
+    heads.pop("estimate", None)
+    rows = [[_cell(row[name]) for name in heads] for row in table]
     place = (
         "The noisy statistic is one that labels could give, and was used as it is."
         if model.inside_
         else "The noisy statistic was one that no labels could give; it was moved to the nearest that some "
         f"could (to within {model.projection_gap_:.2g})."
     )
-    heads = ("column", "coefficient", "error", f"{level:.0%} from", "to")
     return "\n".join(
         [
-            f"{out}: tells {positive!s} from {negative!s}.",
-            columns(heads, rows),
+            f"{out}: tells {classes[-1]} from {' and '.join(reversed(classes[:-1]))}.",
+            "",
+            columns(list(heads.values()), rows),
+            "",
             f"Strength of regularisation {model.alpha_:.4g}: {model.strength_}.",
             place,
             model.privacy_.sentence(),

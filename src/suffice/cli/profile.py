@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MOST_LEVELS", "Profile", "Seen", "sort_of"]
+__all__ = ["MOST_LEVELS", "Profile", "Seen", "shown", "sort_of"]
 
 MOST_LEVELS = 1000
 _FEW_ROWS = 20
@@ -22,6 +22,11 @@ def sort_of(kind: str) -> str:
     if kind.startswith(_NUMBERS):
         return "number"
     return "level" if kind.startswith(_LEVELS) else "other"
+
+
+def shown(kind: str) -> str:
+    """The type as a reader knows it: how text is packed does not matter to them."""
+    return "text" if "string" in kind else kind
 
 
 @final

@@ -116,7 +116,8 @@ def _report(output: Output, owner: Owner, made: sf.Release, out: Path | None, as
             "kind": made.kind,
             "source": asked.source,
         },
-        f"{out}: {made.guarantee.sentence()}\n{paid}; {left} is left.",
+        f"{out}: {made.kind} of {len(made.names)} columns. {paid}; {left} is left.\n"
+        + made.guarantee.sentence(),
     )
 
 
@@ -134,9 +135,9 @@ def _forecast(output: Output, seen: Preview, mechanism: Additive) -> None:
         law = type(seen.law).__name__
         data["noise"] = {"law": law, "median": half, "quantile_95": most, "in": "longest rows"}
         data |= {"radius": seen.radius, "rows": seen.count}
-        rows = "" if seen.count is None else f", in a sum over {seen.count} rows"
+        rows = "" if seen.count is None else f" The sum is over {seen.count} rows."
         lines.append(
-            f"{type(mechanism).__name__} noise would be at most as long as {half:.3g} of the longest rows in "
-            f"half of all draws, and {most:.3g} in 95 of 100{rows}."
+            f"Half of all draws of {type(mechanism).__name__} noise are shorter than {half:.3g} times the "
+            f"longest row, and 95 of 100 shorter than {most:.3g} times.{rows}"
         )
     output.answer(data, "\n".join(lines))

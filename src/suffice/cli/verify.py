@@ -32,5 +32,5 @@ def verify(
     held = ", ".join(one[:16] for one in release.verified_by)
     Output(as_json, quiet).answer(
         {"ok": True, "file": str(path), "verified_by": list(release.verified_by)},
-        f"{path}: the seal holds, by key {held}. {release.guarantee.sentence()}",
+        f"{path}: the seal holds, by key {held}.\n{release.guarantee.sentence()}",
     )
