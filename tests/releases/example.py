@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
 from suffice.core.bounds import Bound, Radius, Sensitivity
 from suffice.core.column import Categorical, Cross, Hashed, Numeric
@@ -45,6 +46,12 @@ def release(law="round Laplace", promise=None, *, recipe=RECIPE, unit=None, also
     return Release(**parts | changed)
 
 
+def labels(answers):
+    """A release of randomised answers."""
+    nothing = dict.fromkeys(("recipe", "bound", "grid", "sensitivity", "witness", "law"))
+    return release(kind="Labels", values=np.zeros(0, np.int64), answers=answers, **nothing)
+
+
 def several():
     """One release of every shape that the format is for."""
     moved = Sensitivity.of_row(2, RADIUS, 5).times(2)
@@ -63,4 +70,5 @@ def several():
         "parameters": release(
             None, unit=RecordOf("replace"), kind="Fit", values=np.linspace(-1, 1, 5), sensitivity=None
         ),
+        "answers": labels(pa.table({"key": ["anna", "béla"], "answer": [True, False], "weight": [0.5, 2.0]})),
     }

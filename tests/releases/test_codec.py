@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from suffice.core.errors import FormatTooNew, ReleaseUnreadable
 from suffice.releases import codec
 from suffice.releases.release import Release
-from tests.releases.example import release
+from tests.releases.example import release, several
 
 HEADER, VALUES, _ = codec.unpack(release().to_bytes())
 
@@ -143,6 +144,42 @@ def test_a_header_that_is_not_one_is_refused(name):
 def test_a_newer_format_says_so_whatever_else_it_holds():
     with pytest.raises(FormatTooNew, match="format 2"):
         Release.from_bytes(headed(text(format=2, rows=[1], shape="new")))
+
+
+def test_answers_are_looked_through_to_the_last_byte():
+    data = several()["answers"].to_bytes()
+    assert Release.from_bytes(data.replace(b"anna", b"otto")).answers.column("key").to_pylist() == [
+        "otto",
+        "béla",
+    ]
+    for broken in (
+        data.replace(b"anna", b"a\xffna"),
+        data.replace(struct.pack("<3I", 0, 4, 9), struct.pack("<3I", 0, 40, 9)),
+    ):
+        assert broken != data
+        with pytest.raises(ReleaseUnreadable):
+            Release.from_bytes(broken)
+
+
+def noted(data):
+    """The stream, its schema message carrying metadata of its own, which pyarrow reads and cannot write."""
+    length = struct.unpack_from("<I", data, 4)[0]
+    old = data[8 : 8 + length]
+    table = struct.unpack_from("<I", old, 0)[0]
+    vtable = table - struct.unpack_from("<i", old, table)[0]
+    version, kind, header = (table + place for place in struct.unpack_from("<3H", old, vtable + 4))
+    header += struct.unpack_from("<I", old, header)[0]
+    slots = struct.pack("<7H2x", 14, 16, 4, 6, 8, 0, 12)
+    fields = struct.pack("<i2sBxII", 16, old[version : version + 2], old[kind], 40 + header - 28, 4)
+    new = struct.pack("<I", 20) + slots + fields + struct.pack("<I", 0) + old
+    return data[:4] + struct.pack("<I", len(new)) + new + data[8 + length :]
+
+
+def test_metadata_on_the_schema_message_is_refused():
+    data = noted(release().to_bytes())
+    assert pa.ipc.open_stream(data).read_all().num_rows == 5
+    with pytest.raises(ReleaseUnreadable, match="plain schema"):
+        Release.from_bytes(data)
 
 
 def test_bytes_that_belong_to_no_column_are_refused():

@@ -26,7 +26,7 @@ from suffice.core.recipe import Recipe
 from suffice.core.units import Answer, FeatureOf, LabelOf, RecordOf
 from suffice.core.witness import Witness
 from suffice.releases.release import Grid, Release
-from tests.releases.example import release, several
+from tests.releases.example import labels, release, several
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 REALS = st.floats(allow_nan=False, allow_infinity=False)
@@ -130,11 +130,6 @@ def test_a_release_survives_a_worker_process():
 
 def _same(made):
     return made
-
-
-def labels(answers):
-    nothing = dict.fromkeys(("recipe", "bound", "grid", "sensitivity", "witness", "law"))
-    return release(kind="Labels", values=np.zeros(0, np.int64), answers=answers, **nothing)
 
 
 def test_randomised_answers_travel_in_columns_of_their_own():
