@@ -29,6 +29,7 @@ _AXES = 150
 _SIGNALS = (4.0, 16.0, 64.0, 256.0)
 _ROUNDS = 60
 _SETTLED = 1e-2
+_DAMPING = 0.75
 _LARGEST, _SMALLEST, _FACTOR = 10.0, 1e-8, 2.0
 _PATIENCE = 4
 
@@ -188,26 +189,27 @@ class _Line:
         doubt = np.maximum(np.einsum("ij,ij->i", rows @ np.linalg.inv(precision), rows), 0.0)
         shrink = 1.0 / np.sqrt(1.0 + np.pi * doubt / 8.0)
         label = np.tanh(shrink * (rows @ centre) / 2.0)
-        steep = shrink * (1.0 - label * label) / 2.0
+        steep = shrink * (1.0 - label**2) / 2.0
         return cls(label @ rows / len(rows), (rows * steep[:, None]).T @ rows / len(rows), shrink)
 
 
 def _linearise(case: _Case, prior: Array, centre: Array, precision: Array, signal: float) -> _Belief:
-    """The belief that reproduces itself when the mean operator is replaced by its line over that belief.
+    """A Gaussian whose precision is its own expected curvature, by damped steps in natural parameters.
 
-    The line is taken over the whole belief and not at its centre, so it does not go flat where
-    labels are nearly certain. Steps are damped in the natural parameters.
+    The mean operator enters by its line over the whole belief, not at its centre, so it does not go
+    flat where labels are nearly certain.
     """
     for _ in range(_ROUNDS):
         line = _Line.over(case.rows, centre, precision)
-        gain = np.linalg.solve(case.noise + 2.0 * line.slope / case.count, line.slope)
-        target = line.slope @ gain + np.diag(prior)
-        wanted = np.linalg.solve(target, gain.T @ (case.mean - line.mean + line.slope @ centre))
-        move = case.rows @ (wanted - centre)
+        total = case.noise + 2.0 * line.slope / case.count
+        pull = np.linalg.solve(total, case.mean - line.mean)
+        target = line.slope @ np.linalg.solve(total, line.slope) + np.diag(prior)
+        step = np.linalg.solve(target, line.slope @ pull - prior * centre)
+        move = case.rows @ step
         if float(np.sqrt(np.mean((line.shrink * move) ** 2))) < _SETTLED:
             break
-        share = min(0.75, 2.0 / max(float(np.sqrt(np.mean(move**2))), 1e-300))
-        centre = centre + share * (wanted - centre)
+        share = min(_DAMPING, 2.0 / max(float(np.sqrt(np.mean(move**2))), 1e-300))
+        centre = centre + share * step
         precision = share * target + (1.0 - share) * precision
     return _Belief(signal, centre, precision, _evidence(case, line, prior, centre, precision), line.mean)
 
@@ -225,7 +227,8 @@ def _evidence(case: _Case, line: _Line, prior: Array, centre: Array, precision: 
 
 
 def _weights(beliefs: list[_Belief]) -> Array:
-    logs = np.array([belief.evidence for belief in beliefs])
+    """How likely each signal is: its evidence, times a prior in proportion to the signal."""
+    logs = np.array([belief.evidence + np.log(belief.signal) for belief in beliefs])
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
