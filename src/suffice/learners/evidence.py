@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.core.bounds import Bound, Radius, integer_norm
 from suffice.core.errors import BoundsError, ReleaseMismatch, UnsupportedPair
-from suffice.core.moments import Dense, Isotropic
+from suffice.core.moments import Block, Dense, Isotropic
 from suffice.sources.frame import batches
 from suffice.statistics.encoder import Encoder
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from suffice.core.bounds import Norm
+    from suffice.core.laws import Law
     from suffice.core.moments import Covariance, Moments
     from suffice.core.recipe import Recipe
     from suffice.core.witness import Witness
-    from suffice.releases.release import Release
+    from suffice.releases.release import Grid, Release
 
 __all__ = ["Evidence", "clipped", "from_moments", "from_release", "vectors"]
 
@@ -72,20 +73,51 @@ def from_release(X: object, release: Release, rows: Rows) -> Evidence:
         raise ReleaseMismatch("X has no rows.")
     if rows == "same":
         ties.check(release.witness)
-    unit = 2.0**-grid.bits
     matrix = np.concatenate(whole).astype(np.float64)
-    matrix *= unit
-    count = int(release.about["count"])
-    covariance = release.law.covariance().times((unit / count) ** 2)
-    if rows == "sample":
+    matrix *= 2.0**-grid.bits
+    mean, covariance, count = _noisy_mean(release, release.law, grid, matrix)
+    if rows == "sample" and mean.ndim == 1:
         covariance = Dense(covariance.dense() + matrix.T @ matrix / len(matrix) ** 2)
-    return Evidence(matrix, release.values.astype(np.float64) * unit / count, covariance, count)
+    return Evidence(matrix, mean, covariance, count)
+
+
+def _noisy_mean(
+    release: Release, law: Law, grid: Grid, rows: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], Covariance, int]:
+    """The mean in units of the recipe, the covariance of its error, and the number of rows it is over."""
+    values, kinds = release.values.astype(np.float64), len(release.about["classes"])
+    weight = release.about.get("count_weight")
+    if weight is None:
+        count = int(release.about["count"])
+    else:
+        count = max(1, round(float(values[..., -1].sum()) / weight))
+        values = values[..., :-1]
+    scale = 2.0**-grid.bits / count
+    if kinds == 2:
+        spread = law.covariance()
+        variance = spread.variance if isinstance(spread, Isotropic) else spread.trace() / len(release.names)
+        return values * scale, Isotropic(variance * scale**2, values.size), count
+    means, classes = _class_means(values * scale, law, rows.mean(axis=0), kinds)
+    return means, Block(classes * scale**2, rows.shape[1]), count
+
+
+def _class_means(
+    blocks: NDArray[np.float64], law: Law, mean: NDArray[np.float64], kinds: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """All K class means, adding up to the mean of the rows, and the class covariance of their error."""
+    spread = law.covariance()
+    if len(blocks) == kinds - 1:  # noise in contrast: the last block is what is left
+        completed = np.vstack([np.eye(kinds - 1), -np.ones(kinds - 1)])
+        inner = spread.classes if isinstance(spread, Block) else np.zeros((kinds - 1, kinds - 1))
+        return np.vstack([blocks, mean - blocks.sum(axis=0)]), completed @ inner @ completed.T
+    variance = spread.variance if isinstance(spread, Isotropic) else 0.0
+    return blocks + (mean - blocks.sum(axis=0)) / kinds, variance * (np.eye(kinds) - 1.0 / kinds)
 
 
 def from_moments(X: NDArray[np.float64], moments: Moments) -> Evidence:
     """The evidence in moments over these vectors, which are taken as they are."""
     mean = np.asarray(moments.mean, dtype=np.float64)
-    if mean.shape != (X.shape[1],):
+    if mean.shape[-1:] != (X.shape[1],):
         raise ReleaseMismatch(
             f"The moments have {mean.size} coordinates ({', '.join(map(str, moments.names[:6]))}), "
             f"and the rows {X.shape[1]}. Give the vectors that the moments are of, intercept included."
@@ -94,13 +126,17 @@ def from_moments(X: NDArray[np.float64], moments: Moments) -> Evidence:
 
 
 def from_labels(
-    rows: NDArray[np.float64], signs: NDArray[np.float64], weights: NDArray[np.float64] | None
+    rows: NDArray[np.float64], codes: NDArray[np.intp], kinds: int, weights: NDArray[np.float64] | None
 ) -> Evidence:
-    """The evidence in plain labels: the exact mean operator."""
+    """The evidence in plain labels: the exact mean operator, signed for two classes, by class for K."""
     share = None if weights is None else weights / weights.mean()
-    weighted = signs if share is None else signs * share
-    mean = weighted @ rows / len(rows)
-    return Evidence(rows, mean, Isotropic(0.0, rows.shape[1]), len(rows), share)
+    if kinds == 2:
+        signs = 2.0 * codes - 1.0
+        mean = (signs if share is None else signs * share) @ rows / len(rows)
+        return Evidence(rows, mean, Isotropic(0.0, rows.shape[1]), len(rows), share)
+    chosen = (codes[:, None] == np.arange(kinds)) * (1.0 if share is None else share[:, None])
+    means = chosen.T @ rows / len(rows)
+    return Evidence(rows, means, Block(np.zeros((kinds, kinds)), rows.shape[1]), len(rows), share)
 
 
 def vectors(X: object, recipe: Recipe, bits: int = 20) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.core.errors import InputError, UnsupportedPair, UtilityWarning
@@ -19,11 +19,10 @@ from suffice.core.moments import Moments
 from suffice.core.recipe import Recipe
 from suffice.core.units import LabelOf
 from suffice.learners.evidence import Evidence, clipped, from_labels, from_moments, from_release, vectors
-from suffice.learners.strength import choose
+from suffice.learners.solution import Penalty, solve
 from suffice.learners.uncertainty import input_units, unregularised
 from suffice.maths.linear_odd import LinearOdd, loss_named
-from suffice.maths.minimise import minimise
-from suffice.maths.zonotope import Zonotope, project
+from suffice.maths.softmax import softmax
 from suffice.releases.release import Release
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from suffice.core.bounds import Bound
 
 __all__ = ["MeanOperatorClassifier"]
-
-_INSIDE = 1e-9
 
 
 class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
@@ -119,20 +116,26 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         return self._solve(evidence)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The margin of each row; positive means the second class. Rows are not shortened."""
+        """The margin of each row, or one score per class for K of them. Rows are not shortened."""
         check_is_fitted(self)
-        return self._vectors(X) @ self.theta_
+        return self._vectors(X) @ self.theta_.T
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(np.intp)]
+        scores = self.decision_function(X)
+        return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of either class, as the loss understands its margin."""
+        """The probability of each class, as the loss understands its margin."""
         check_is_fitted(self)
-        chance = loss_named(self.loss).probability(self.decision_function(X))
-        return np.column_stack([1.0 - chance, chance])
+        loss, scores = loss_named(self.loss), self.decision_function(X)
+        if scores.ndim > 1 and loss.name == "logistic":
+            return softmax(scores)[0]
+        chance = loss.probability(scores)
+        if scores.ndim == 1:
+            return np.column_stack([1.0 - chance, chance])
+        total = chance.sum(axis=1, keepdims=True)
+        return np.where(total > 0, chance / np.maximum(total, 1e-300), 1.0 / chance.shape[1])
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """The logarithm of `predict_proba`."""
@@ -211,23 +214,19 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = np.array(self.recipe.reads(), dtype=object)
         self._bits, self._encoded = 20, self.recipe is not None
         self.privacy_ = Guarantee(NotPrivate("learned from the labels themselves"), LabelOf("y"))
-        codes = self._binary(y)
+        codes = self._codes(y)
         weights = self._weights(codes, sample_weight)
         if self.bound is not None:
             rows = clipped(rows, self.bound)
-        return from_labels(rows, 2.0 * codes - 1.0, weights)
+        return from_labels(rows, codes, len(self.classes_), weights)
 
-    def _binary(self, y: Any) -> NDArray[np.intp]:
+    def _codes(self, y: Any) -> NDArray[np.intp]:
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) == 1:
             raise ValueError(
                 f"{type(self).__name__} needs two classes to tell apart, and the data holds one class only: "
                 f"{self.classes_[0]!r}"
-            )
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {type_of_target(y)}."
             )
         return codes
 
@@ -259,43 +258,24 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
 
     def _solve(self, evidence: Evidence) -> Self:
         loss = loss_named(self.loss)
-        found = project(evidence.mean, Zonotope(evidence.rows)) if loss.existence == "zonotope" else None
-        mean = evidence.mean if found is None else found.point
-        self.projection_gap_ = 0.0 if found is None else found.gap
-        self.inside_ = True if found is None else bool(found.inside)
-        self.alpha_, self.strength_ = self._strength(evidence, loss, found is not None)
-        best = minimise(
-            loss,
-            evidence.rows,
-            mean,
-            alpha=self.alpha_,
-            l1_ratio=self.l1_ratio,
-            weights=evidence.weights,
-            tolerance=self.tol,
-            max_iterations=self.max_iter,
-        )
-        self.theta_, self.n_iter_ = best.theta, best.iterations
+        found = solve(evidence, loss, Penalty(self.alpha, self.l1_ratio, self.tol, self.max_iter))
+        self.theta_, self.n_iter_ = found.theta, max(1, found.iterations)
+        self.alpha_, self.strength_ = found.alpha, found.reason
+        self.projection_gap_, self.inside_ = found.gap, found.inside
         self._report(evidence, loss)
         return self
 
-    def _strength(self, evidence: Evidence, loss: LinearOdd, projected: bool) -> tuple[float, str]:  # noqa: FBT001
-        if self.alpha != "noise":
-            return float(self.alpha), "given"
-        chosen = choose(
-            evidence.rows, evidence.mean, evidence.covariance, loss, count=evidence.count, projected=projected
-        )
-        return chosen.alpha, chosen.reason
-
     def _report(self, evidence: Evidence, loss: LinearOdd) -> None:
         """Coefficients and their covariance in the units of the input columns."""
-        names = self.recipe_.names if self.recipe_ is not None else [f"x{j}" for j in range(len(self.theta_))]
+        plain_names = [f"x{place}" for place in range(evidence.rows.shape[1])]
+        names = plain_names if self.recipe_ is None else self.recipe_.names
         turn = np.eye(len(names) + 1, len(names)) if self.recipe_ is None else input_units(self.recipe_)
-        plain = turn @ self.theta_
-        self.coef_, self.intercept_ = plain[None, :-1], plain[-1:]
+        plain = np.atleast_2d(self.theta_) @ turn.T
+        self.coef_, self.intercept_ = plain[:, :-1], plain[:, -1]
         self.coef_names_ = (*[name for name in names if name != "intercept"], "intercept")
-        self._centre = np.full(len(plain), np.nan)
-        self.coef_covariance_ = np.full((len(plain), len(plain)), np.nan)
-        if self.inside_ and loss.existence != "penalty":
+        self._centre = np.full(plain.size, np.nan)
+        self.coef_covariance_ = np.full((plain.size, plain.size), np.nan)
+        if self.inside_ and loss.existence != "penalty" and self.theta_.ndim == 1:
             centre, covariance = unregularised(evidence, loss, self.theta_)
             self._centre, self.coef_covariance_ = turn @ centre, turn @ covariance @ turn.T
 

@@ -1,0 +1,127 @@
+"""From evidence to coefficients: project, choose the strength, minimise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, final
+
+import numpy as np
+
+from suffice.core.moments import Block, Isotropic
+from suffice.learners.class_strength import choose_classes
+from suffice.learners.evidence import Evidence
+from suffice.learners.strength import choose
+from suffice.maths.minimise import minimise
+from suffice.maths.softmax import minimise_softmax
+from suffice.maths.zonotope import ClassZonotope, Zonotope, project
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from suffice.maths.linear_odd import LinearOdd
+
+__all__ = ["Penalty", "Solution", "one_class", "solve"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """How coefficients are penalised, and how far the solver goes."""
+
+    alpha: float | Literal["noise"]
+    l1_ratio: float
+    tolerance: float
+    iterations: int
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Coefficients of the vector (a row per class for K of them), and how they were found.
+
+    `gap` bounds how far the projection onto the zonotope may be off; `inside` says that the noisy
+    mean was in it already, so that an unregularised estimate exists.
+    """
+
+    theta: NDArray[np.float64]
+    alpha: float
+    reason: str
+    gap: float
+    inside: bool
+    iterations: int
+
+
+def solve(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
+    """Two classes by the loss itself; K by softmax for the logistic loss, else one against the rest."""
+    if evidence.mean.ndim == 1:
+        return _binary(evidence, loss, penalty)
+    if loss.name == "logistic":
+        return _softmax(evidence, loss, penalty)
+    each = [_binary(one_class(evidence, k), loss, penalty) for k in range(len(evidence.mean))]
+    reasons = "; ".join(dict.fromkeys(solution.reason for solution in each))
+    return Solution(
+        np.stack([solution.theta for solution in each]),
+        float(np.exp(np.mean([np.log(max(solution.alpha, 1e-300)) for solution in each]))),
+        f"one class against the rest, each by itself: {reasons}",
+        max(solution.gap for solution in each),
+        all(solution.inside for solution in each),
+        max(solution.iterations for solution in each),
+    )
+
+
+def one_class(evidence: Evidence, k: int) -> Evidence:
+    """The evidence for class k against the rest: signs are 2·1[y=k] - 1."""
+    share = evidence.weights
+    rows = evidence.rows
+    plain = rows.mean(axis=0) if share is None else share @ rows / len(rows)
+    mean = 2.0 * evidence.mean[k] - plain
+    variance = evidence.covariance.classes[k, k] if isinstance(evidence.covariance, Block) else 0.0
+    spread = Isotropic(4.0 * float(variance), rows.shape[1])
+    return Evidence(rows, mean, spread, evidence.count, share)
+
+
+def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
+    found = project(evidence.mean, Zonotope(evidence.rows)) if loss.existence == "zonotope" else None
+    mean = evidence.mean if found is None else found.point
+    alpha, reason = _strength(evidence, loss, penalty, projected=found is not None)
+    best = minimise(
+        loss,
+        evidence.rows,
+        mean,
+        alpha=alpha,
+        l1_ratio=penalty.l1_ratio,
+        weights=evidence.weights,
+        tolerance=penalty.tolerance,
+        max_iterations=penalty.iterations,
+    )
+    gap, inside = (0.0, True) if found is None else (found.gap, found.inside)
+    return Solution(best.theta, alpha, reason, gap, inside, best.iterations)
+
+
+def _strength(evidence: Evidence, loss: LinearOdd, penalty: Penalty, *, projected: bool) -> tuple[float, str]:
+    if penalty.alpha != "noise":
+        return float(penalty.alpha), "given"
+    rows, mean, noise = evidence.rows, evidence.mean, evidence.covariance
+    chosen = choose(rows, mean, noise, loss, count=evidence.count, projected=projected)
+    return chosen.alpha, chosen.reason
+
+
+def _softmax(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
+    kinds = len(evidence.mean)
+    found = project(evidence.mean.ravel(), ClassZonotope(evidence.rows, kinds))
+    means = found.point.reshape(kinds, -1)
+    if penalty.alpha == "noise":
+        signed = [(each.mean, each.covariance) for each in (one_class(evidence, k) for k in range(kinds))]
+        alpha, reason = choose_classes(evidence.rows, signed, evidence.mean, loss, count=evidence.count)
+    else:
+        alpha, reason = float(penalty.alpha), "given"
+    best = minimise_softmax(
+        evidence.rows,
+        means,
+        alpha=alpha,
+        l1_ratio=penalty.l1_ratio,
+        weights=evidence.weights,
+        tolerance=penalty.tolerance,
+        max_iterations=penalty.iterations,
+    )
+    return Solution(best.theta, alpha, reason, found.gap, found.inside, best.iterations)
