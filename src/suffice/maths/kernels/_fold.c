@@ -89,22 +89,21 @@ INLINE double rounded(double x)
 }
 
 /* The sum x + 1.5·2^52 holds rint(x) in its low bits: q needs no conversion, and the limit is a range of
- * whole numbers. `far` gets a bit above 2^25 exactly if some |q| > 2^24 (or is no number at all). */
+ * whole numbers. q + 2^24 has no bit from the 25th on unless q lies outside [-2^24, 2^24), or was no
+ * number: then the block is looked at again, value by value. */
 #define QUANTISE(NAME, T) \
     INLINE int quantise_##NAME(const T *restrict x, int64_t n, double centre, double inverse, double unit, \
                                int32_t *restrict q) \
     { \
-        const uint64_t origin = 0x4338000000000000u, limit = 1u << 24; \
-        uint64_t far = 0; \
+        uint64_t doubtful = 0; \
         for (int64_t i = 0; i < n; i++) { \
             double r = (((double)x[i] - centre) * inverse) * unit + 6755399441055744.0; \
             uint64_t bits; \
             memcpy(&bits, &r, sizeof bits); \
-            bits -= origin; \
-            far |= (bits + limit) | (limit - bits); \
+            doubtful |= bits - (0x4338000000000000u - (1u << 24)); \
             q[i] = (int32_t)(uint32_t)bits; \
         } \
-        return far >> 26 != 0; \
+        return doubtful >> 25 != 0; \
     }
 EACH_TYPE(QUANTISE)
 #undef QUANTISE
@@ -270,21 +269,22 @@ static int label_reason(const Job *job, int64_t row)
     return label != -1 && label != 1 ? CLASS : 0;
 }
 
-static void find_offence(Job *job, int64_t start, int64_t n)
+static int find_offence(Job *job, int64_t start, int64_t n)
 {
     for (int64_t row = start; row < start + n; row++) {
         for (int64_t j = 0; j < job->count; j++) {
             int reason = reason_at(job, &job->columns[j], row);
             if (reason) {
                 job->bad_row = row, job->bad_column = j, job->reason = reason;
-                return;
+                return 1;
             }
         }
         if (label_reason(job, row)) {
             job->bad_row = row, job->bad_column = job->count, job->reason = CLASS;
-            return;
+            return 1;
         }
     }
+    return 0;
 }
 
 /* ---- norms, hashes, column sums ---------------------------------------------------------- */
@@ -424,50 +424,82 @@ INLINE int64_t shorten_exactly(int64_t q, int64_t radius, int64_t length)
     return q < 0 ? -part : part;
 }
 
-INLINE void shorten(int32_t *restrict q, int64_t n, const double *restrict ratio, const double *restrict bias)
+INLINE int32_t shorten_one(int32_t q, double ratio, double bias)
 {
-    for (int64_t i = 0; i < n; i++) {
-        double x = q[i];
-        q[i] = (int32_t)(x * ratio[i] + copysign(bias[i], x));
-    }
+    double x = q;
+    return (int32_t)(x * ratio + copysign(bias, x));
 }
 
-enum { AS_THEY_ARE, IN_DOUBLES, EXACTLY };
-
-/* How the rows of this block are shortened, if one is longer than the radius. */
-INLINE int way_to_shorten(Job *job, int64_t n)
+INLINE void shorten(int32_t *restrict q, int64_t n, const double *restrict ratio, const double *restrict bias)
 {
-    int64_t radius = job->radius, longer = 0;
     for (int64_t i = 0; i < n; i++)
-        longer |= job->length[i] > radius;
-    for (int64_t i = 0; i < n; i++)
-        job->level_short[i] = (int32_t)job->level;
-    if (!longer)
-        return AS_THEY_ARE;
-    if (radius > QUICK)
-        return EXACTLY;
+        q[i] = shorten_one(q[i], ratio[i], bias[i]);
+}
+
+/* The rows of this block that are longer than the radius, one after the other. */
+INLINE int64_t longer_rows(Job *job, int64_t n)
+{
+    int64_t count = 0;
     for (int64_t i = 0; i < n; i++) {
-        double length = (double)(job->length[i] > radius ? job->length[i] : radius);
-        job->ratio[i] = (double)radius / length;
+        job->moved[count] = (int32_t)i;
+        count += job->length[i] > job->radius;
+    }
+    return count;
+}
+
+INLINE double stretch(const Job *job, int64_t i)
+{
+    return (double)(job->length[i] > job->radius ? job->length[i] : job->radius);
+}
+
+/* Many rows are shortened in step with the rest, which a ratio of one leaves as they are. */
+INLINE void shorten_many(Job *job, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double length = stretch(job, i);
+        job->ratio[i] = (double)job->radius / length;
         job->bias[i] = 0.5 / length;
     }
     shorten(job->level_short, n, job->ratio, job->bias);
-    return IN_DOUBLES;
+    for (int64_t j = 0; j < job->numeric; j++)
+        shorten(job->numbered[j]->slot, n, job->ratio, job->bias);
 }
 
-INLINE void shorten_slots(Job *job, int64_t n, int way)
+INLINE void shorten_few(Job *job, int64_t count)
 {
-    for (int64_t j = 0; way == IN_DOUBLES && j < job->numeric; j++)
-        shorten(job->numbered[j]->slot, n, job->ratio, job->bias);
-    for (int64_t i = 0; way == EXACTLY && i < n; i++) {
-        if (job->length[i] <= job->radius)
-            continue;
-        for (int64_t j = 0; j < job->numeric; j++) {
-            int32_t *slot = job->numbered[j]->slot;
-            slot[i] = (int32_t)shorten_exactly(slot[i], job->radius, job->length[i]);
-        }
-        job->level_short[i] = (int32_t)shorten_exactly(job->level, job->radius, job->length[i]);
+    const int32_t *restrict moved = job->moved;
+    double *restrict ratio = job->ratio, *restrict bias = job->bias;
+    for (int64_t k = 0; k < count; k++) {
+        double length = (double)job->length[moved[k]];
+        ratio[k] = (double)job->radius / length;
+        bias[k] = 0.5 / length;
+        job->level_short[moved[k]] = shorten_one((int32_t)job->level, ratio[k], bias[k]);
     }
+    for (int64_t j = 0; j < job->numeric; j++) {
+        int32_t *restrict slot = job->numbered[j]->slot;
+        for (int64_t k = 0; k < count; k++)
+            slot[moved[k]] = shorten_one(slot[moved[k]], ratio[k], bias[k]);
+    }
+}
+
+INLINE void shorten_rows(Job *job, int64_t n)
+{
+    int64_t count = longer_rows(job, n);
+    for (int64_t i = 0; i < n; i++)
+        job->level_short[i] = (int32_t)job->level;
+    if (job->radius <= QUICK && count > n / 8)
+        shorten_many(job, n);
+    else if (job->radius <= QUICK)
+        shorten_few(job, count);
+    else
+        for (int64_t k = 0; k < count; k++) {
+            int32_t i = job->moved[k];
+            for (int64_t j = 0; j < job->numeric; j++) {
+                int32_t *slot = job->numbered[j]->slot;
+                slot[i] = (int32_t)shorten_exactly(slot[i], job->radius, job->length[i]);
+            }
+            job->level_short[i] = (int32_t)shorten_exactly(job->level, job->radius, job->length[i]);
+        }
 }
 
 /* ---- adding up --------------------------------------------------------------------------- */
@@ -479,37 +511,20 @@ INLINE int64_t piece_rows(const Job *job)
     return ((int64_t)1 << 30) / most;
 }
 
-INLINE void add_signed(const int32_t *restrict q, const int32_t *restrict sign, int64_t n, int64_t piece,
-                       int64_t *total, int64_t *clipped)
+INLINE void add_signed(const int32_t *restrict q, const int32_t *restrict sign, int64_t negative, int64_t n,
+                       int64_t piece, int64_t *total, int64_t *clipped)
 {
     for (int64_t first = 0; first < n; first += piece) {
         int64_t end = n - first < piece ? n : first + piece;
-        int32_t with = 0, plain = 0;
+        int32_t with = 0, plain = 0; /* -q is ~q + 1: the ones are added once, by the caller */
         for (int64_t i = first; i < end; i++) {
-            with += (q[i] ^ sign[i]) - sign[i];
+            with += q[i] ^ sign[i];
             plain += q[i];
         }
         *total += with;
         *clipped += plain;
     }
-}
-
-/* The same, shortening on the way. */
-INLINE void add_shortened(const int32_t *restrict q, const double *restrict ratio, const double *restrict bias,
-                          const int32_t *restrict sign, int64_t n, int64_t piece, int64_t *total, int64_t *clipped)
-{
-    for (int64_t first = 0; first < n; first += piece) {
-        int64_t end = n - first < piece ? n : first + piece;
-        int32_t with = 0, plain = 0;
-        for (int64_t i = first; i < end; i++) {
-            double x = q[i];
-            int32_t t = (int32_t)(x * ratio[i] + copysign(bias[i], x));
-            with += (t ^ sign[i]) - sign[i];
-            plain += t;
-        }
-        *total += with;
-        *clipped += plain;
-    }
+    *total += negative;
 }
 
 INLINE int read_labels(Job *job, int64_t start, int64_t n)
@@ -533,22 +548,20 @@ INLINE void add_hot_signed(Job *job, const int32_t *hot, int64_t n)
         }
 }
 
-INLINE void add_signs(Job *job, int64_t n, int way)
+INLINE void add_signs(Job *job, int64_t n)
 {
-    int64_t piece = piece_rows(job);
+    int64_t piece = piece_rows(job), negative = 0;
+    for (int64_t i = 0; i < n; i++)
+        negative -= job->label[i];
     for (int64_t j = 0; j < job->numeric; j++) {
         Column *c = job->numbered[j];
-        int64_t *total = &job->totals[c->offset], *clipped = &job->clipped[c->offset];
-        if (way == IN_DOUBLES)
-            add_shortened(c->slot, job->ratio, job->bias, job->label, n, piece, total, clipped);
-        else
-            add_signed(c->slot, job->label, n, piece, total, clipped);
+        add_signed(c->slot, job->label, negative, n, piece, &job->totals[c->offset], &job->clipped[c->offset]);
     }
     for (int64_t j = 0; j < job->count; j++)
         if (job->columns[j].hot)
             add_hot_signed(job, job->columns[j].hot, n);
     if (job->intercept >= 0)
-        add_signed(job->level_short, job->label, n, piece, &job->totals[job->intercept],
+        add_signed(job->level_short, job->label, negative, n, piece, &job->totals[job->intercept],
                    &job->clipped[job->intercept]);
 }
 
@@ -695,10 +708,8 @@ INLINE void run_body(Job *job)
                 odd = saturated(job, c, start, n);
             bad |= odd;
         }
-        if (bad) {
-            find_offence(job, start, n);
+        if (bad && find_offence(job, start, n))
             return;
-        }
         gauge(job, n);
         if (job->norms)
             memcpy(job->norms + start, job->length, (size_t)n * sizeof(int64_t));
@@ -706,17 +717,15 @@ INLINE void run_body(Job *job)
             memcpy(job->hashes + start, job->lane[0], (size_t)n * sizeof(uint64_t));
         if (job->norms)
             continue;
-        int way = way_to_shorten(job, n), signs = !job->encoded && !job->high && !job->classes;
-        if (!signs || way == EXACTLY)
-            shorten_slots(job, n, way);
-        if (signs)
-            add_signs(job, n, way);
+        shorten_rows(job, n);
+        if (job->encoded)
+            write_rows(job, start, n);
+        else if (job->high)
+            add_moments(job, n);
         else if (job->classes)
             add_classes(job, n);
-        else if (job->encoded)
-            write_rows(job, start, n);
         else
-            add_moments(job, n);
+            add_signs(job, n);
     }
 }
 DISPATCH(run, (Job *job), (job))
