@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from suffice.accounting import engine
+from suffice.accounting.address import engine_of
 from suffice.accounting.disk import mounted_as, refuse_network
-from suffice.accounting.engine import SQLite, engine_of
+from suffice.accounting.engine import SQLite
 from suffice.accounting.ledger import Ledger
 from suffice.core.errors import FormatTooNew, InputError
 from suffice.core.guarantees import PureDP

@@ -30,11 +30,15 @@ PARTS = st.sampled_from([None, "north", "south"])
 class LedgerMachine(RuleBasedStateMachine):
     """Every rule does one thing to the ledger and to the model, and compares what they answer."""
 
+    def place(self):
+        """Return where a new ledger can be made."""
+        self.folder = Path(tempfile.mkdtemp(prefix="suffice-", dir=MEMORY if MEMORY.is_dir() else None))
+        return self.folder / "owner.db"
+
     @initialize(tenths=st.integers(3, 12), allow=st.booleans())
     def begin(self, tenths, allow):
-        self.folder = Path(tempfile.mkdtemp(prefix="suffice-", dir=MEMORY if MEMORY.is_dir() else None))
         self.ledger = Ledger.create(
-            self.folder / "owner.db",
+            self.place(),
             dataset="sales",
             unit=LabelOf("bought"),
             budget=PureDP(tenths / 10),
@@ -142,9 +146,9 @@ class LedgerMachine(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-def run(examples, steps, **more):
+def run(examples, steps, machine=LedgerMachine, **more):
     run_state_machine_as_test(
-        LedgerMachine,
+        machine,
         settings=settings(max_examples=examples, stateful_step_count=steps, deadline=None, **more),
     )
 

@@ -17,13 +17,12 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any, Protocol, final
-from urllib.parse import unquote
 
 from suffice.accounting import statement
 from suffice.accounting.disk import refuse_network, sync_folder
 from suffice.core.errors import FormatTooNew, InputError
 
-__all__ = ["FORMAT", "Connection", "Engine", "SQLite", "check_format", "engine_of", "migrate"]
+__all__ = ["FORMAT", "Connection", "Engine", "SQLite", "check_format", "migrate"]
 
 FORMAT = 1  # the number of the newest migration
 _PATIENCE = 60.0  # seconds to wait for another process that writes
@@ -76,21 +75,6 @@ class Engine(Protocol):
     def format(self) -> int:
         """The format that the ledger was written in."""
         ...
-
-
-def engine_of(url: str | os.PathLike[str]) -> Engine:
-    """The engine that a URL or a path names."""
-    text = os.fspath(url)
-    scheme, mark, rest = text.partition("://")
-    if not mark:
-        return SQLite(Path(text).absolute())
-    if scheme == "sqlite":
-        if not rest.startswith("/") or rest == "/":
-            raise InputError(f"A ledger URL is 'sqlite:///' and a path, and got {text!r}.")
-        return SQLite(Path(unquote(rest[1:])).absolute())
-    if scheme in {"postgresql", "postgres"}:
-        raise InputError("This version keeps ledgers in SQLite files. Give a path, such as 'owner.db'.")
-    raise InputError(f"A ledger is a path or a 'sqlite:///' URL, and got {text!r}.")
 
 
 def migrate(db: Connection, words: dict[str, str], since: int) -> None:

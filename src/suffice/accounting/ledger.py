@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 from suffice.accounting import balance, statement
+from suffice.accounting.address import engine_of
 from suffice.accounting.balance import Remaining
 from suffice.accounting.chain import (
     Charge,
@@ -23,7 +24,7 @@ from suffice.accounting.chain import (
     stored,
 )
 from suffice.accounting.charter import Charter, charter_of, named, today, total_of
-from suffice.accounting.engine import FORMAT, Connection, Engine, check_format, engine_of, migrate
+from suffice.accounting.engine import FORMAT, Connection, Engine, check_format, migrate
 from suffice.accounting.money import Amount, cost
 from suffice.accounting.record import Verification, as_csv, as_json, verified
 from suffice.core.errors import BudgetExceeded, InputError, UnprotectedRefused
@@ -75,9 +76,11 @@ class Ledger:
         engine = engine_of(url)
         found = engine.format()
         check_format(found, engine.url)
-        with engine.transaction(write=found < FORMAT) as db:
-            ((since,),) = db.rows(statement.FORMAT)
-            migrate(db, engine.words, since)
+        if found < FORMAT:
+            with engine.transaction(write=True) as db:
+                if db.change(statement.LOCK, found):
+                    migrate(db, engine.words, found)
+        with engine.transaction() as db:
             return cls(engine, entry_of(db, "created", "").charter())
 
     @classmethod
