@@ -25,7 +25,7 @@ class Isotropic:
 
     def dense(self) -> NDArray[np.float64]:
         """The whole matrix."""
-        return np.asarray(self.variance * np.eye(self.dimension), dtype=np.float64)
+        return np.diag(np.full(self.dimension, self.variance, dtype=np.float64))
 
     def trace(self) -> float:
         """The expected squared length of the error."""
@@ -66,7 +66,7 @@ class Block:
 
     def dense(self) -> NDArray[np.float64]:
         """The whole matrix, class blocks outermost."""
-        return np.kron(self.classes, np.eye(self.dimension))
+        return np.asarray(np.kron(self.classes, np.eye(self.dimension)), dtype=np.float64)
 
     def trace(self) -> float:
         """The expected squared length of the error."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
-from suffice.core.bounds import Bound, Radius, integer_norm
+from suffice.core.bounds import Bound, Radius, clip, integer_norm
 from suffice.core.errors import BoundsError, ReleaseMismatch, UnsupportedPair
 from suffice.core.moments import Block, Dense, Isotropic
 from suffice.sources.frame import batches
@@ -159,8 +159,7 @@ def clipped(rows: NDArray[np.float64], bound: Bound, bits: int = 20) -> NDArray[
         radius = int(np.floor(bound.radius * 2.0**bits))
     if radius < 1:
         raise BoundsError(f"The radius {bound.radius!r} is less than one grid unit.")
-    factor = np.maximum(norms, radius)[:, None]
-    return np.sign(grid) * (np.abs(grid) * radius // factor) * 2.0**-bits
+    return clip(grid, bound.norm, radius).astype(np.float64) * 2.0**-bits
 
 
 @final

@@ -71,7 +71,11 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
     privacy_ : the guarantee of what was learned from.
     """
 
-    def __init__(
+    recipe_: Recipe | None
+    privacy_: Guarantee | None
+    theta_: NDArray[np.float64]
+
+    def __init__(  # noqa: PLR0913  an estimator's settings are its arguments
         self,
         loss: str | LinearOdd = "logistic",
         *,
@@ -118,12 +122,13 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The margin of each row, or one score per class for K of them. Rows are not shortened."""
         check_is_fitted(self)
-        return self._vectors(X) @ self.theta_.T
+        return np.asarray(self._vectors(X) @ self.theta_.T)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
         scores = self.decision_function(X)
-        return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
+        best = scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each class, as the loss understands its margin."""
@@ -281,7 +286,7 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
 
     def _vectors(self, X: Any) -> NDArray[np.float64]:
         if self.recipe_ is None:
-            return validate_data(self, X, dtype=np.float64, reset=False)
+            return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
         if self._encoded:
             return vectors(X, self.recipe_, self._bits)
         matrix = validate_data(self, X, dtype=np.float64, reset=False)

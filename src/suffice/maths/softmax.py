@@ -109,7 +109,7 @@ def minimise_softmax(
     tolerance: float = 1e-9,
     max_iterations: int = 200,
 ) -> SoftmaxMinimum:
-    """Newton steps by conjugate gradients and a line search; accelerated proximal steps where l1_ratio > 0."""
+    """Newton steps by conjugate gradients; accelerated proximal steps where l1_ratio > 0."""
     objective = SoftmaxObjective(X, np.asarray(means, dtype=np.float64), alpha, l1_ratio, weights)
     if not (np.isfinite(alpha) and alpha >= 0 and 0 <= l1_ratio <= 1 and np.isfinite(objective.means).all()):
         msg = (

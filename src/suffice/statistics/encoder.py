@@ -99,7 +99,9 @@ def _columns(encoded: list[Measured | Coded]) -> list[Column]:
 def _reach(rows: NDArray[np.int32]) -> tuple[int, int, int]:
     wide = np.abs(rows.astype(np.int64))
     square = np.einsum("ij,ij->i", wide, wide)
-    return tuple(int(part.max(initial=0)) for part in (wide.sum(axis=1), square, wide))
+    sizes = wide.sum(axis=1), square, wide
+    l1, l2, linf = (int(part.max(initial=0)) for part in sizes)
+    return l1, l2, linf
 
 
 def _checked(found: Found | Offence, encoded: list[Measured | Coded]) -> Found:

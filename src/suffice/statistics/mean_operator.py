@@ -17,7 +17,7 @@ from suffice.core.units import FeatureOf, LabelOf, RecordOf
 from suffice.statistics.encoder import Encoder
 from suffice.statistics.label import Class, Classes
 from suffice.statistics.mean_sum import MeanSum
-from suffice.statistics.radius import PublicNorms
+from suffice.statistics.radius import PublicNorms, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,13 +110,14 @@ class MeanOperator:
     def _radius(self, source: Source, unit: Unit, encoder: Encoder) -> int:
         asked = self.bound.radius
         if not isinstance(asked, Radius):
-            return max(1, math.floor(float(asked) * 2**self.bits))
+            return max(1, math.floor(asked * 2.0**self.bits))
         if not unit.rows_are_public:
             raise UnboundedSensitivity(
                 "Radius.public reads the rows, which this unit protects. State a radius: Bound(2, 1.0)."
             )
         norms = PublicNorms(encoder, self.bound.norm)
-        return norms.quantile(fold(norms, source), asked.quantile)
+        state: Sample = fold(norms, source)
+        return norms.quantile(state, asked.quantile)
 
 
 def _check_label(label: str, recipe: Recipe, unit: LabelOf) -> None:
