@@ -35,7 +35,8 @@ _WORD = 1 << 64
 class Evidence:
     """Public vectors (shortened, intercept included), the mean of label times vector, and its error.
 
-    `count` is the number of rows that the mean is over; `weights`, where given, have mean one.
+    `count` is the number of rows that the mean is over; `weights`, where given, have mean one, and
+    `weight` is what they added up to before.
     """
 
     rows: NDArray[np.float64]
@@ -43,6 +44,17 @@ class Evidence:
     covariance: Covariance
     count: int
     weights: NDArray[np.float64] | None = None
+    weight: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the mean is known without error, as from plain labels."""
+        return self.covariance.trace() == 0.0
+
+    def second_moment(self) -> float:
+        """The mean squared length of a row."""
+        lengths = np.einsum("ij,ij->i", self.rows, self.rows)
+        return float(lengths.mean() if self.weights is None else lengths @ self.weights / len(lengths))
 
 
 def from_release(X: object, release: Release, rows: Rows) -> Evidence:
@@ -129,14 +141,15 @@ def from_labels(
     rows: NDArray[np.float64], codes: NDArray[np.intp], kinds: int, weights: NDArray[np.float64] | None
 ) -> Evidence:
     """The evidence in plain labels: the exact mean operator, signed for two classes, by class for K."""
-    share = None if weights is None else weights / weights.mean()
+    total = float(len(rows) if weights is None else weights.sum())
+    share = None if weights is None else weights * (len(rows) / total)
     if kinds == 2:
         signs = 2.0 * codes - 1.0
         mean = (signs if share is None else signs * share) @ rows / len(rows)
-        return Evidence(rows, mean, Isotropic(0.0, rows.shape[1]), len(rows), share)
+        return Evidence(rows, mean, Isotropic(0.0, rows.shape[1]), len(rows), share, total)
     chosen = (codes[:, None] == np.arange(kinds)) * (1.0 if share is None else share[:, None])
     means = chosen.T @ rows / len(rows)
-    return Evidence(rows, means, Block(np.zeros((kinds, kinds)), rows.shape[1]), len(rows), share)
+    return Evidence(rows, means, Block(np.zeros((kinds, kinds)), rows.shape[1]), len(rows), share, total)
 
 
 def vectors(X: object, recipe: Recipe, bits: int = 20) -> NDArray[np.float64]:

@@ -248,6 +248,8 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
             if weights.ndim != 1:
                 raise ValueError("Sample weights must be 1D array or scalar")
             check_consistent_length(codes, weights)
+            if not weights.sum() > 0:
+                raise ValueError("The sum of the sample weights is zero: no row has any weight. Give some.")
         if self.class_weight is not None:
             given = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
             weights = weights * given[codes]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Penalty", "Solution", "one_class", "solve"]
 
+_LOGIT = 8.0
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -71,17 +73,17 @@ def solve(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
 
 def one_class(evidence: Evidence, k: int) -> Evidence:
     """The evidence for class k against the rest: signs are 2·1[y=k] - 1."""
-    share = evidence.weights
-    rows = evidence.rows
+    share, rows = evidence.weights, evidence.rows
     plain = rows.mean(axis=0) if share is None else share @ rows / len(rows)
     mean = 2.0 * evidence.mean[k] - plain
     variance = evidence.covariance.classes[k, k] if isinstance(evidence.covariance, Block) else 0.0
     spread = Isotropic(4.0 * float(variance), rows.shape[1])
-    return Evidence(rows, mean, spread, evidence.count, share)
+    return Evidence(rows, mean, spread, evidence.count, share, evidence.weight)
 
 
 def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
-    found = project(evidence.mean, Zonotope(evidence.rows)) if loss.existence == "zonotope" else None
+    outside = loss.existence == "zonotope" and not evidence.exact
+    found = project(evidence.mean, Zonotope(evidence.rows)) if outside else None
     mean = evidence.mean if found is None else found.point
     alpha, reason = _strength(evidence, loss, penalty, projected=found is not None)
     best = minimise(
@@ -101,16 +103,35 @@ def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
 def _strength(evidence: Evidence, loss: LinearOdd, penalty: Penalty, *, projected: bool) -> tuple[float, str]:
     if penalty.alpha != "noise":
         return float(penalty.alpha), "given"
+    if evidence.exact:
+        return _weak_prior(evidence, loss)
     rows, mean, noise = evidence.rows, evidence.mean, evidence.covariance
     chosen = choose(rows, mean, noise, loss, count=evidence.count, projected=projected)
     return chosen.alpha, chosen.reason
 
 
+def _weak_prior(evidence: Evidence, loss: LinearOdd) -> tuple[float, str]:
+    """The penalty of a prior under which logits have a standard deviation of eight; no noise to weigh."""
+    if loss.existence == "penalty":
+        length = float(np.linalg.norm(evidence.mean)) or 1.0
+        return abs(loss.a) * length / 4.0, "the mean is exact; set to give theta unit length"
+    weight = evidence.count if evidence.weight is None else evidence.weight
+    prior = _LOGIT**2 / max(evidence.second_moment(), 1e-300)
+    return 2.0 * loss.curvature_at_zero / (weight * prior), (
+        f"the mean is exact; a weak prior, under which logits have a standard deviation of {_LOGIT:g}"
+    )
+
+
 def _softmax(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
     kinds = len(evidence.mean)
-    found = project(evidence.mean.ravel(), ClassZonotope(evidence.rows, kinds))
-    means = found.point.reshape(kinds, -1)
-    if penalty.alpha == "noise":
+    if evidence.exact:
+        means, gap, inside = evidence.mean, 0.0, True
+    else:
+        found = project(evidence.mean.ravel(), ClassZonotope(evidence.rows, kinds))
+        means, gap, inside = found.point.reshape(kinds, -1), found.gap, found.inside
+    if penalty.alpha == "noise" and evidence.exact:
+        alpha, reason = _weak_prior(evidence, loss)
+    elif penalty.alpha == "noise":
         signed = [(each.mean, each.covariance) for each in (one_class(evidence, k) for k in range(kinds))]
         alpha, reason = choose_classes(evidence.rows, signed, evidence.mean, loss, count=evidence.count)
     else:
@@ -124,4 +145,4 @@ def _softmax(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
         tolerance=penalty.tolerance,
         max_iterations=penalty.iterations,
     )
-    return Solution(best.theta, alpha, reason, found.gap, found.inside, best.iterations)
+    return Solution(best.theta, alpha, reason, gap, inside, best.iterations)
