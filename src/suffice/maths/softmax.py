@@ -20,6 +20,7 @@ __all__ = ["SoftmaxMinimum", "SoftmaxObjective", "minimise_softmax", "softmax"]
 
 _ARMIJO = 1e-4
 _HALVINGS = 50
+_POLISH = 30
 _BLOCK = 8192
 
 
@@ -144,12 +145,14 @@ def _newton(objective: SoftmaxObjective, theta: Array, tolerance: float, most: i
     return SoftmaxMinimum(theta, value, norm, norm <= tolerance, most)
 
 
-def _conjugate(objective: SoftmaxObjective, theta: Array, gradient: Array, enough: float) -> Array:
-    """Solve Hessian · step = -gradient up to this residual; stop where the objective is flat."""
+def _conjugate(
+    objective: SoftmaxObjective, theta: Array, gradient: Array, enough: float, active: Array | float = 1.0
+) -> Array:
+    """Solve Hessian · step = -gradient up to this residual, where active; stop where it is flat."""
     step, residual = np.zeros_like(theta), -gradient
     along, square = residual.copy(), float((gradient * gradient).sum())
     for _ in range(min(theta.size, 250)):
-        bent = objective.curvature(theta, along)
+        bent = active * objective.curvature(theta, along)
         curve = float((along * bent).sum())
         if curve <= 1e-16 * float((along * along).sum()):
             break
@@ -172,14 +175,30 @@ def _accelerated(objective: SoftmaxObjective, theta: Array, tolerance: float, mo
     for done in range(most):
         _, slope = objective.smooth(point)
         moved = _shrunk(point - size * slope, size * objective.lasso)
-        if float(np.linalg.norm(moved - point)) <= tolerance * size:
-            return SoftmaxMinimum(moved, _whole(objective, moved), tolerance, True, done)
+        if float(np.linalg.norm(moved - point)) <= max(tolerance, 1e-6) * size:
+            return _polished(objective, moved, tolerance, done)
         fresh = _whole(objective, moved)
         momentum = 1.0 if fresh > value else momentum
         later = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
         point = moved + (momentum - 1) / later * (moved - theta)
         theta, momentum, value = moved, later, fresh
     return SoftmaxMinimum(theta, value, float(np.linalg.norm(moved - point)) / size, False, most)
+
+
+def _polished(objective: SoftmaxObjective, theta: Array, tolerance: float, done: int) -> SoftmaxMinimum:
+    """Newton steps on the coefficients that are not zero, until one would change its sign."""
+    active, signs = theta != 0, np.sign(theta)
+    norm = np.inf
+    for _ in range(_POLISH):
+        slope = np.where(active, objective.smooth(theta)[1] + objective.lasso * signs, 0.0)
+        norm = float(np.linalg.norm(slope))
+        if norm <= tolerance:
+            break
+        moved = theta + _conjugate(objective, theta, slope, 1e-3 * min(1.0, norm) * norm, active)
+        if not np.array_equal(np.sign(moved), signs):
+            break
+        theta = moved
+    return SoftmaxMinimum(theta, _whole(objective, theta), norm, norm <= max(tolerance, 1e-6), done)
 
 
 def _shrunk(values: Array, by: float) -> Array:
