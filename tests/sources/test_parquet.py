@@ -149,6 +149,18 @@ def test_text_has_one_type_whoever_wrote_it(tmp_path):
     assert source.schema.metadata is None
 
 
+def test_a_dictionary_is_never_longer_than_its_batch(tmp_path):
+    texts = [f"person-{i}" for i in range(200_000)]
+    pq.write_table(
+        pa.table({"s": texts, "few": [f"{i % 9}" for i in range(200_000)]}), tmp_path / "x.parquet"
+    )
+    source = Parquet(tmp_path)
+    for batch in batches(source, ("few", "s")):
+        assert len(batch.column("few").dictionary) == 9
+        assert len(batch.column("s").dictionary) <= batch.num_rows
+    assert column(source, "s") == texts
+
+
 def test_small_row_groups_share_a_fragment_and_large_ones_do_not(tmp_path):
     pq.write_table(numbers(0, 1000), tmp_path / "small.parquet", row_group_size=10)
     assert [fragment.groups for fragment in Parquet(tmp_path).fragments(("v",))] == [tuple(range(100))]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CSV", "Dialect", "TextFile"]
 
-_BLOCK = 1 << 22
+_BLOCK = 1 << 21
 _PYTHON = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
 _WORDS = {"text": pa.string(), "number": pa.float64(), "integer": pa.int64()}
 _CONVERSION = re.compile(

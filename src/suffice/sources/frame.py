@@ -115,8 +115,15 @@ def plainly(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.type == kind:
         return column
     if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    return column.cast(kind)
+        return plainly(column.storage, kind)
+    if isinstance(column, pa.DictionaryArray) and pa.types.is_dictionary(kind):
+        words = plainly(column.dictionary, kind.value_type)
+        indices = column.indices.cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(indices, words, ordered=kind.ordered)
+    try:
+        return column.cast(kind)
+    except pa.ArrowNotImplementedError:  # views, in older versions of Arrow
+        return pa.array(column.to_pylist(), kind)
 
 
 def projected(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

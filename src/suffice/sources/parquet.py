@@ -138,6 +138,7 @@ class RowGroups:
             raise InputError(f"The file {self.path!r} cannot be read to its end: {error}") from error
 
     def _shaped(self, batch: pa.RecordBatch, stated: dict[str, Constant]) -> pa.RecordBatch:
+        batch = _compact(batch)
         if not stated:
             return projected(batch, self.schema)
         return projected(with_constants(batch, stated, self.schema), self.schema)
@@ -165,6 +166,15 @@ def _footer(path: str, filesystem: Any) -> tuple[pa.Schema, tuple[int, ...], int
         raise SchemaError(f"In the file {path!r}: {error}") from error
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"The file {path!r} cannot be read as Parquet: {error}") from error
+
+
+def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Dictionaries no longer than the batch: the file's grow with the row group where texts are many."""
+    for at, column in enumerate(batch.columns):
+        if column.type == _TEXT and len(column.dictionary) > batch.num_rows:
+            short = column.dictionary_decode().dictionary_encode()
+            batch = batch.set_column(at, batch.schema.field(at), short)
+    return batch
 
 
 def _with_dictionaries(schema: pa.Schema) -> pa.Schema:
