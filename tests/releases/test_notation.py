@@ -14,7 +14,7 @@ REFUSED = {
     "a whole number has 41 digits": b'{"a": ' + b"1" * 41 + b"}",
     "stands twice": b'{"a": 1, "a": 1}',
     "half a character": b'{"a": "\\ud800"}',
-    "nested more than 16 deep": b'{"a": ' + b"[" * 16 + b"]" * 16 + b"}",
+    "nested more than 16 deep": b'{"a": ' + b"[" * 16 + b"1" + b"]" * 16 + b"}",
     "an object was expected": b"[]",
     "has 101 bytes": b'{"a": "' + b"x" * 92 + b'"}',
 }
@@ -27,7 +27,7 @@ def test_what_is_refused_is_refused_for_its_own_reason(why):
 
 
 def test_what_is_just_within_the_caps_is_read():
-    assert notation.read(b'{"a": ' + b"[" * 15 + b"]" * 15 + b"}", what="header", most=100)
+    assert notation.read(b'{"a": ' + b"[" * 15 + b"1" + b"]" * 15 + b"}", what="header", most=100)
     assert notation.read(b'{"a": ' + b"1" * 40 + b"}", what="header", most=100) == {"a": int("1" * 40)}
 
 

@@ -66,9 +66,7 @@ def _refuse(text: str) -> NoReturn:
 def _check(value: Any, what: str) -> None:
     """Refuse depth beyond the cap and text that is not Unicode, without recursion."""
     level = [value]
-    for _ in range(_MOST_DEPTH):
-        if not level:
-            return
+    for _ in range(_MOST_DEPTH + 1):
         inside: list[Any] = []
         for item in level:
             if isinstance(item, dict):
@@ -77,6 +75,8 @@ def _check(value: Any, what: str) -> None:
                 inside += item
             elif isinstance(item, str) and not item.isascii() and not _is_unicode(item):
                 raise ReleaseUnreadable(f"The {what} holds text with half a character in it.")
+        if not inside:
+            return
         level = inside
     raise ReleaseUnreadable(f"The {what} is nested more than {_MOST_DEPTH} deep.")
 
