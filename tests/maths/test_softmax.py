@@ -23,7 +23,9 @@ def test_the_minimum_is_that_of_multinomial_logistic_regression(data):
     X, y, means = data
     alpha = 0.01
     found = minimise_softmax(X, means, alpha=alpha)
-    theirs = LogisticRegression(C=1 / (2 * alpha * 300), fit_intercept=False, tol=1e-12, max_iter=5000).fit(X, y)
+    theirs = LogisticRegression(C=1 / (2 * alpha * 300), fit_intercept=False, tol=1e-12, max_iter=5000).fit(
+        X, y
+    )
     assert found.converged
     assert found.gradient_norm <= 1e-9
     np.testing.assert_allclose(found.theta, theirs.coef_, atol=1e-5)

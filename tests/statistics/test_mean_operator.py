@@ -39,7 +39,9 @@ def test_the_sum_is_that_of_whole_number_arithmetic(rows, seed, norm, radius):
 @given(seed=st.integers(0, 10**6), workers=st.integers(1, 3), cut=st.integers(1, 39))
 def test_order_split_and_workers_change_no_byte(seed, workers, cut):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(rng.standard_normal((40, 3)), columns=["a", "b", "c"]).assign(y=rng.integers(0, 2, 40))
+    frame = pd.DataFrame(rng.standard_normal((40, 3)), columns=["a", "b", "c"]).assign(
+        y=rng.integers(0, 2, 40)
+    )
     shuffled = frame.sample(frac=1.0, random_state=seed)
     mu = sf.MeanOperator(["a", "b", "c"], "y", bound=sf.Bound(2, sf.Radius.public(0.9)))
     settled = mu.resolve(sf.Table(frame), UNIT)
@@ -91,7 +93,11 @@ def test_binary_classes_are_read_off_the_type_and_never_off_the_values():
         ({"a": [0.1, None], "y": [0, 1]}, SchemaError, "'a', row 1 there is no value"),
         ({"a": [0.1, float("nan")], "y": [0, 1]}, SchemaError, "'a', row 1"),
         ({"a": [float("inf"), 0.1], "y": [0, 1]}, SchemaError, "'a', row 0 there is inf"),
-        ({"a": [0.1, 1e9], "y": [0, 1]}, BoundsError, "'a', row 1 there is 1e\\+09, which lies beyond the grid"),
+        (
+            {"a": [0.1, 1e9], "y": [0, 1]},
+            BoundsError,
+            "'a', row 1 there is 1e\\+09, which lies beyond the grid",
+        ),
         ({"a": [0.1, 0.2], "y": [0, 2]}, SchemaError, "'y', row 1 there is the label 2"),
         ({"a": [0.1, 0.2], "y": [0, None]}, SchemaError, "'y', row 1 there is no label"),
         ({"b": [0.1, 0.2], "y": [0, 1]}, SchemaError, "no column 'a'"),
@@ -122,7 +128,9 @@ def test_under_a_record_unit_nothing_may_be_learned_from_the_rows():
     with pytest.raises(UnboundedSensitivity, match="learned from columns that this ledger protects"):
         sf.MeanOperator(learned, "y", bound=sf.Bound(2, 1.0)).resolve(source, sf.RecordOf("replace"))
     with pytest.raises(UnboundedSensitivity, match="State a radius"):
-        sf.MeanOperator(["a"], "y", bound=sf.Bound(2, sf.Radius.public())).resolve(source, sf.RecordOf("replace"))
+        sf.MeanOperator(["a"], "y", bound=sf.Bound(2, sf.Radius.public())).resolve(
+            source, sf.RecordOf("replace")
+        )
 
 
 def test_a_text_of_names_is_not_taken_for_a_list():

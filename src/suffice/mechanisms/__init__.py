@@ -1,5 +1,7 @@
 """Noise on an aggregate, each mechanism with the promise that it keeps."""
 
+from __future__ import annotations
+
 from suffice.mechanisms.cube import Cube
 from suffice.mechanisms.exact import Exact
 from suffice.mechanisms.gaussian import Gaussian

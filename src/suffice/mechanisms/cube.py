@@ -40,10 +40,10 @@ class Cube:
 
     def law(self, sensitivity: Sensitivity, dimension: int, classes: int = 2) -> laws.Cube:
         """Scale linf/epsilon, exactly."""
-        blocks = 1 if classes == 2 else classes  # noqa: PLR2004  two classes are one block of signs
+        blocks = 1 if classes == 2 else classes
         return laws.Cube(cube_scale(sensitivity.linf, self.epsilon), dimension * blocks)
 
-    def also(self, sensitivity: Sensitivity, law: laws.Law) -> tuple[Promise, ...]:  # noqa: ARG002  the protocol's
+    def also(self, sensitivity: Sensitivity, law: laws.Law) -> tuple[Promise, ...]:
         """The zCDP that every pure promise implies."""
         return (ZeroConcentratedDP(above(pure_rho(self.epsilon))),)
 

@@ -52,4 +52,4 @@ def above(number: Fraction | float) -> float:
 
 
 def _contrast(classes: int) -> int | None:
-    return None if classes == 2 else classes  # noqa: PLR2004  two classes are one block of signs
+    return None if classes == 2 else classes

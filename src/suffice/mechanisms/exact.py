@@ -27,11 +27,11 @@ class Exact:
         """Nothing is promised."""
         return NotPrivate("the statistic is released exactly, without noise")
 
-    def law(self, sensitivity: Sensitivity, dimension: int, classes: int = 2) -> laws.NoLaw:  # noqa: ARG002  the protocol's
+    def law(self, sensitivity: Sensitivity, dimension: int, classes: int = 2) -> laws.NoLaw:
         """No noise."""
         return laws.NoLaw(dimension * (classes - 1))
 
-    def also(self, sensitivity: Sensitivity, law: laws.Law) -> tuple[Promise, ...]:  # noqa: ARG002  the protocol's
+    def also(self, sensitivity: Sensitivity, law: laws.Law) -> tuple[Promise, ...]:
         """Nothing else is promised either."""
         return ()
 

@@ -41,10 +41,10 @@ class Laplace:
 
     def law(self, sensitivity: Sensitivity, dimension: int, classes: int = 2) -> laws.Laplace:
         """Scale l1/epsilon, exactly."""
-        blocks = 1 if classes == 2 else classes  # noqa: PLR2004  two classes are one block of signs
+        blocks = 1 if classes == 2 else classes
         return laws.Laplace(laplace_scale(sensitivity.l1, self.epsilon), dimension * blocks)
 
-    def also(self, sensitivity: Sensitivity, law: laws.Law) -> tuple[Promise, ...]:  # noqa: ARG002  the protocol's
+    def also(self, sensitivity: Sensitivity, law: laws.Law) -> tuple[Promise, ...]:
         """The exact zCDP of Laplace noise: epsilon + e^-epsilon - 1."""
         return (ZeroConcentratedDP(above(laplace_rho(self.epsilon))),)
 
