@@ -36,9 +36,7 @@ FRAMES = {
     "polars categorical": lambda: pl.DataFrame(PLAIN, schema_overrides={"s": pl.Categorical}),
     "polars enum": lambda: pl.DataFrame(PLAIN, schema_overrides={"s": pl.Enum(["y", "x"])}),
     "polars lazy": lambda: pl.LazyFrame(PLAIN).filter(pl.col("a") > 0),
-    "duckdb": lambda: __import__("duckdb").sql(
-        "SELECT * FROM (VALUES (1, 'x'), (2, 'y'), (3, NULL)) t(a, s)"
-    ),
+    "duckdb": lambda: duckdb.sql("SELECT * FROM (VALUES (1, 'x'), (2, 'y'), (3, NULL)) t(a, s)"),
     "mapping": lambda: PLAIN,
     "rows": lambda: [{"a": 1, "s": "x"}, {"a": 2, "s": "y"}, {"a": 3, "s": None}],
     "structured array": structured,

@@ -269,7 +269,7 @@ def test_only_some_batches_of_a_file_are_in_memory(tmp_path):
     """655,360 rows of 21 columns are 105 MiB."""
     arrow, grown = peak(tmp_path / "x.parquet", 20 << 15, 1 << 15, 1)
     assert arrow < 50
-    assert grown < 140
+    assert grown < 200
 
 
 @pytest.mark.laws

@@ -166,6 +166,8 @@ def _streamed(frame: Any) -> pa.Table:
         return pa.table(frame)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError) as error:
         raise _unreadable(frame, error) from error
+    except TypeError:  # relations of DuckDB 1 stream only without a wanted schema
+        return _from_narwhals(frame)
 
 
 def _unreadable(frame: object, error: Exception) -> SchemaError:
