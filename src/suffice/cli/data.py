@@ -68,9 +68,9 @@ def kind_of(path: str) -> str:
 
 def opened(source: str | Mapping[str, Any]) -> Source:
     """The source that a path, or a table with a kind, a path and options, stands for."""
-    options = {"path": source} if isinstance(source, str) else dict(source)
+    options = dict(source) if isinstance(source, Mapping) else {"path": source}
     path = options.pop("path", None)
-    if not isinstance(path, str | list):
+    if not path or not isinstance(path, str | list):
         raise InputError(f"A source is a path, or a table with a path, and got {source!r}.")
     kind = options.pop("kind", None) or kind_of(path if isinstance(path, str) else path[0])
     if kind not in _SOURCES:
