@@ -15,7 +15,7 @@ import suffice
 PAGE = Path(__file__).with_name("api.md")
 HEAD = """# The public names
 
-Everything that `import suffice as sf` offers, with what stands in `sf.laws` and `sf.learners`.
+Everything that `import suffice as sf` offers, with what its public modules export.
 This page is made from the docstrings whenever the site is built.
 """
 FIELD = re.compile(r"^(\S.*?) : (.+)$")
