@@ -56,6 +56,7 @@ def test_a_row_taken_away_is_named(ledger, number):
     edit(ledger, f"DELETE FROM entry WHERE number = {number}")  # noqa: S608
     found = ledger.verify()
     assert (found.ok, found.row) == (False, number)
+    assert f"row {number} is missing" in str(found)
 
 
 def test_rows_taken_from_the_end_are_noticed(ledger):
