@@ -70,7 +70,8 @@ def signature(name: str, thing: Any) -> list[str]:
         plain = inspect.signature(called)
     except (TypeError, ValueError):
         return []
-    end = "" if plain.return_annotation is plain.empty else f" -> {plainly(plain.return_annotation)}"
+    unsaid = plain.return_annotation is plain.empty or inspect.isclass(thing)
+    end = "" if unsaid else f" -> {plainly(plain.return_annotation)}"
     taken = arguments(plain)
     line = f"{name}({', '.join(taken)}){end}"
     if len(line) > _LONGEST:
