@@ -91,6 +91,7 @@ def test_a_new_edition_makes_the_same_request_a_new_one():
 
 def test_an_export_is_json_or_csv_to_a_file_or_to_standard_output(released):
     assert json.loads(done("ledger", "export", "owner.db").out)["acts"]
+    assert done("ledger", "export", "owner.db", "--form", "csv", "--json").data["csv"].startswith("number,")
     done("ledger", "export", "owner.db", "--form", "csv", "-o", "charges.csv")
     assert "MeanOperator" in (released / "charges.csv").read_text("utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -132,7 +133,7 @@ def export(
     """Write a ledger as text; the released bytes are left out."""
     told = sf.Ledger.open(url).export(form)
     if out is None:
-        print(told, end="")
+        print(json.dumps({"csv": told}) if as_json and form == "csv" else told.rstrip("\n"))
         return
     file.write(out, told.encode(), overwrite=overwrite)
     Output(as_json, quiet).report({"file": str(out), "form": form}, f"{out}: the ledger as {form}.")
