@@ -76,6 +76,35 @@ def test_on_real_rows_with_nearly_certain_labels_the_risk_is_near_that_of_the_be
     assert np.mean(chosen) <= 1.15 * np.mean(best, axis=0).min()
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 5.0])
+def test_a_light_fit_to_the_posterior_mean_is_no_worse_than_the_best_strength(epsilon):
+    X, y, radius = _clinic()
+    m, d = X.shape
+    scale, rng = 2.0 * radius / (m * epsilon), np.random.default_rng(2)
+    grid, chosen, best = np.geomspace(1e-5, 1.0, 15), [], []
+    for _ in range(6):
+        direction = rng.standard_normal(d)
+        mean = X.T @ y / m + direction / np.linalg.norm(direction) * rng.gamma(d) * scale
+        found = choose(X, mean, Isotropic((d + 1) * scale**2, d), LOGISTIC, count=m)
+        denoised = project(found.posterior, Zonotope(X)).point
+        chosen.append(_risk(X, y, minimise(LOGISTIC, X, denoised, alpha=found.light).theta))
+        point = project(mean, Zonotope(X)).point
+        best.append([_risk(X, y, minimise(LOGISTIC, X, point, alpha=a, tolerance=1e-7).theta) for a in grid])
+    assert np.mean(chosen) <= 1.03 * np.mean(best, axis=0).min()
+
+
+def test_the_posterior_mean_over_all_rows_is_that_over_the_rows_looked_at_where_these_are_all():
+    X, _, mean, covariance = _released(13, 0.5, m=900)
+    found = choose(X, mean, covariance, LOGISTIC, count=len(X))
+    assert np.allclose(found.posterior, found.mean, atol=0.02 * np.linalg.norm(found.mean))
+
+
+def test_where_the_noise_is_small_the_posterior_mean_is_the_release():
+    X, _, mean, covariance = _released(14, 500.0, m=4000)
+    found = choose(X, mean, covariance, LOGISTIC, count=len(X))
+    assert np.linalg.norm(found.posterior - mean) < 0.01 * np.linalg.norm(mean)
+
+
 def test_a_release_that_is_all_noise_gives_a_fit_that_claims_nothing():
     risks = []
     for seed in range(5):
