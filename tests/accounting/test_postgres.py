@@ -34,7 +34,10 @@ def end(server):
     keeper = psutil.Process(server.get_pid())
     for process in [keeper, *keeper.children(recursive=True)]:
         process.kill()
-    (server.pgdata / "postmaster.pid").unlink(missing_ok=True)
+    psutil.wait_procs([keeper], timeout=1)
+    # where nobody collects the dead, a new server takes these files for those of a living one
+    for left in [server.pgdata / "postmaster.pid", *server.pgdata.glob(".s.PGSQL.*")]:
+        left.unlink(missing_ok=True)
 
 
 def serve():
@@ -199,7 +202,7 @@ def test_the_ledger_agrees_with_its_model(machine):
 
 @pytest.mark.laws
 def test_the_ledger_agrees_with_its_model_for_long(machine):
-    test_machine.run(100, 50, machine, derandomize=False)
+    test_machine.run(25, 40, machine, derandomize=False)
 
 
 def test_an_engine_is_a_plain_value():
