@@ -65,12 +65,13 @@ def fit(
     if loaded.recipe is None:
         raise UnsupportedPair(f"A release of kind {loaded.kind} brings no recipe to learn with.")
     source = declared(data, Dialect(delimiter, decimal, encoding, tuple(null or ())), loaded.recipe)
-    model = sf.learners.MeanOperatorClassifier(loss=loss, alpha=_strength(alpha)).fit(
-        source, loaded, rows=rows
-    )
+    output = Output(as_json, quiet)
+    model = sf.learners.MeanOperatorClassifier(loss=loss, alpha=_strength(alpha))
+    with output.progress("learning"):
+        model.fit(source, loaded, rows=rows)
     table = _table(model, level)
     sf.save_model(model, out, overwrite=overwrite)
-    Output(as_json, quiet).report(_facts(model, out, level, table), _told(model, out, level, table))
+    output.report(_facts(model, out, level, table), _told(model, out, level, table))
 
 
 def _strength(written: str) -> float | str:
