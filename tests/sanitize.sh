@@ -22,8 +22,9 @@ for kernel in _fold _even _rado; do
     "$copy/src/suffice/maths/kernels/$kernel.c" -o "$copy/src/suffice/maths/kernels/$kernel.abi3.so" -lm
 done
 cd "$top"
-# Python itself leaves memory behind at exit, so leaks are not looked for
+# Python itself leaves memory behind at exit, so leaks are not looked for; what a sanitizer says goes
+# past Python to the standard error, so that must not be captured
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
 PYTHONPATH="$copy/src" OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 \
-  "$python" -m pytest -q -p no:cacheprovider tests/maths/kernels tests/laws/test_kernels_agree.py
+  "$python" -m pytest -q -p no:cacheprovider --capture=sys tests/maths/kernels tests/laws/test_kernels_agree.py
