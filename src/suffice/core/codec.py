@@ -28,9 +28,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, Fraction):
         return {"kind": "Fraction", "value": f"{value.numerator}/{value.denominator}"}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {
-            f.name: getattr(value, f.name) for f in dataclasses.fields(value) if not _at_default(value, f)
-        }
+        told = [f for f in dataclasses.fields(value) if f.init and not _at_default(value, f)]
+        fields = {f.name: getattr(value, f.name) for f in told}
         return {"kind": type(value).__name__} | {name: encode(item) for name, item in fields.items()}
     if isinstance(value, dict):
         return {str(name): encode(item) for name, item in value.items()}
@@ -70,7 +69,7 @@ def _decode(data: Any, kinds: Mapping[str, type]) -> Any:
 
 
 def _build(kind: type, given: dict[str, Any]) -> Any:
-    known = [f.name for f in dataclasses.fields(kind)]
+    known = [f.name for f in dataclasses.fields(kind) if f.init]
     odd = sorted(set(given) - set(known))
     if odd:
         raise InputError(f"{kind.__name__} has no field {odd[0]!r}. It has: {', '.join(known)}.")

@@ -68,6 +68,10 @@ class Numeric:
         """The source columns that are read."""
         return (self.name,)
 
+    def width(self) -> int:
+        """How many coordinates there are."""
+        return 2 if self.missing == "indicate" else 1
+
     def names(self) -> tuple[str, ...]:
         """The names of the coordinates."""
         return (self.name, f"{self.name}=missing") if self.missing == "indicate" else (self.name,)
@@ -114,6 +118,10 @@ class Categorical:
         """The source columns that are read."""
         return (self.name,)
 
+    def width(self) -> int:
+        """How many coordinates there are."""
+        return len(self.levels) + (self.missing == "indicate") + ("other" in {self.missing, self.unseen})
+
     def names(self) -> tuple[str, ...]:
         """The names of the coordinates."""
         named = [f"{self.name}={level}" for level in self.levels]
@@ -125,7 +133,7 @@ class Categorical:
         """The place of each row's level among `names()`."""
         column = batch.column(self.name)
         codes, absent = _places(column, self.levels, self.name)
-        width = len(self.names())
+        width = self.width()
         unseen = (codes < 0) & ~absent
         if unseen.any():
             if self.unseen == "refuse":
@@ -147,7 +155,7 @@ class Categorical:
 
     def encode(self, batch: pa.RecordBatch, offset: int) -> list[Measured | Coded]:
         """The coordinates of a batch."""
-        return [Coded(self.codes(batch), offset, len(self.names()), self.name)]
+        return [Coded(self.codes(batch), offset, self.width(), self.name)]
 
 
 @final
@@ -168,6 +176,10 @@ class Hashed:
         """The source columns that are read."""
         return (self.name,)
 
+    def width(self) -> int:
+        """How many coordinates there are."""
+        return self.buckets
+
     def names(self) -> tuple[str, ...]:
         """The names of the coordinates."""
         return tuple(f"{self.name}#{bucket}" for bucket in range(self.buckets))
@@ -182,7 +194,7 @@ class Hashed:
 
     def encode(self, batch: pa.RecordBatch, offset: int) -> list[Measured | Coded]:
         """The coordinates of a batch."""
-        return [Coded(self.codes(batch), offset, len(self.names()), self.name)]
+        return [Coded(self.codes(batch), offset, self.width(), self.name)]
 
     def _bucket(self, level: str | None) -> int:
         text = f"{self.salt}\x1f{self.name}\x1f" + ("\x00" if level is None else f"={level}")
@@ -201,16 +213,20 @@ class Cross:
         """The source columns that are read."""
         return (self.first.name, self.second.name)
 
+    def width(self) -> int:
+        """How many coordinates there are."""
+        return self.first.width() * self.second.width()
+
     def names(self) -> tuple[str, ...]:
         """The names of the coordinates."""
         return tuple(f"{one}&{two}" for one in self.first.names() for two in self.second.names())
 
     def encode(self, batch: pa.RecordBatch, offset: int) -> list[Measured | Coded]:
         """The coordinates of a batch."""
-        width = len(self.second.names())
+        width = self.second.width()
         pairs = self.first.codes(batch) * np.int32(width) + self.second.codes(batch)
         source = f"{self.first.name}&{self.second.name}"
-        return [Coded(pairs, offset, width * len(self.first.names()), source)]
+        return [Coded(pairs, offset, width * self.first.width(), source)]
 
 
 Column = Numeric | Categorical | Hashed | Cross

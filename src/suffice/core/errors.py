@@ -1,11 +1,10 @@
 """Every error that suffice raises on purpose, and the one place where their sentences live.
 
 * SufficeError
-  x InputError(ValueError)      + SchemaError + BoundsError + UnsupportedPair
-  x PrivacyError                + BudgetExceeded + UnboundedSensitivity
-                                + GuaranteeUnknown + UnprotectedRefused
-  x ReleaseError                + ReleaseMismatch(ValueError) + ReleaseUnreadable + FormatTooNew + SealBroken
-  x ExchangeError               + Refused + Unreachable + AlreadyReleased
+  x InputError(ValueError) + SchemaError + BoundsError + UnsupportedPair
+  x PrivacyError + BudgetExceeded + UnboundedSensitivity + GuaranteeUnknown + UnprotectedRefused
+  x ReleaseError + ReleaseMismatch(ValueError) + ReleaseUnreadable + FormatTooNew + SealBroken
+  x ExchangeError + Refused + Unreachable + AlreadyReleased
   x MissingExtra(ImportError)
 * warnings: UtilityWarning (noise larger than signal)
 

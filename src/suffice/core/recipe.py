@@ -9,9 +9,8 @@ grid it is rint(coordinate · 2^bits/√d).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
@@ -39,13 +38,17 @@ _POINT = 1200
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Recipe:
-    """The columns of a vector, in order, and whether they were given or learned from rows."""
+    """The columns of a vector, in order, and whether they were given or learned from rows.
+
+    `names` are those of its coordinates, the intercept last.
+    """
 
     columns: tuple[Column, ...]
     intercept: bool = True
     origin: Literal["given", "learned"] = "given"
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse empty recipes, repeated coordinates and too many of them."""
@@ -55,16 +58,17 @@ class Recipe:
             raise InputError(
                 f"A recipe is made of Numeric, Categorical, Hashed and Cross, and got {odd[0]!r}."
             )
-        names = self.names
-        if not names or (self.intercept and len(names) == 1):
+        if not self.columns:
             raise InputError("A recipe needs at least one column.")
+        width = sum(column.width() for column in self.columns) + self.intercept
+        if width > MOST_COLUMNS:
+            raise BoundsError(f"A recipe makes at most {MOST_COLUMNS} coordinates, and this one {width}.")
+        named = tuple(name for column in self.columns for name in column.names())
+        names = (*named, "intercept") if self.intercept else named
+        object.__setattr__(self, "names", names)
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"The recipe makes the coordinate {twice!r} twice. Name each column once.")
-        if len(names) > MOST_COLUMNS:
-            raise BoundsError(
-                f"A recipe makes at most {MOST_COLUMNS} coordinates, and this one {len(names)}."
-            )
 
     @classmethod
     def of(cls, features: Recipe | Sequence[str], *, intercept: bool = True) -> Recipe:
@@ -99,12 +103,6 @@ class Recipe:
         learned = tuple(gathered[name].column(name, missing, unseen) for name in columns)
         return cls(learned, intercept=intercept, origin="learned")
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of the coordinates, the intercept last."""
-        named = tuple(name for column in self.columns for name in column.names())
-        return (*named, "intercept") if self.intercept else named
-
     @property
     def dimension(self) -> int:
         """How many coordinates a vector has."""
@@ -124,7 +122,7 @@ class Recipe:
         offset = 0
         for column in self.columns:
             encoded += column.encode(batch, offset)
-            offset += len(column.names())
+            offset += column.width()
         if self.intercept:
             encoded.append(Coded(np.zeros(batch.num_rows, np.int32), offset, 1, "intercept"))
         return encoded
