@@ -1,4 +1,4 @@
-"""The pass over rows: value, gradient and Hessian of the even part; a kernel may take it over."""
+"""The pass over rows: value, gradient and Hessian of the even part; a kernel takes over where there is one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.errors import InputError
-from suffice.maths.linear_odd import LinearOdd
+from suffice.maths import kernels
+from suffice.maths.kernels import EVEN, EvenLoss
+from suffice.maths.linear_odd import LOSSES, LinearOdd
 
 Array: TypeAlias = NDArray[np.float64]
 Block: TypeAlias = NDArray[np.floating]
@@ -41,19 +43,22 @@ def even_pass(
 
     With weights the mean becomes (1/m) sum w_i even(x_i theta); they are in the order of the rows.
     """
-    width = len(theta)
+    name, width = _kernel(loss), len(theta)
     value, gradient = 0.0, np.zeros(width)
     hessian = np.zeros((width, width)) if want_hessian else None
     count = 0
-    for block in row_blocks(X):
-        margins = block @ theta
+    for block in row_blocks(X) if name is None else parts(X):
         share = None if weights is None else weights[count : count + len(block)]
         count += len(block)
-        value += float(_weighted(loss.even(margins), share).sum())
-        gradient += block.T @ _weighted(loss.even_gradient(margins), share)
-        if hessian is not None:
-            bends = _weighted(loss.even_curvature(margins), share)
-            hessian += block.T @ (block * bends[:, None])
+        part = (
+            _terms(loss, np.asarray(block, dtype=np.float64), theta, want_hessian, share)
+            if name is None
+            else kernels.even_pass(name, block, theta, weights=share, want_hessian=want_hessian)
+        )
+        value += part[0]
+        gradient += part[1]
+        if hessian is not None and part[2] is not None:
+            hessian += part[2]
     if count == 0:
         msg = "there are no rows to learn from"
         raise InputError(msg)
@@ -64,12 +69,38 @@ def even_pass(
 
 def row_blocks(X: Rows) -> Iterator[Array]:
     """Cut an array, or each array of a re-iterable, into float64 blocks that stay in cache."""
+    for part in parts(X):
+        for start in range(0, len(part), _BLOCK):
+            yield np.asarray(part[start : start + _BLOCK], dtype=np.float64)
+
+
+def parts(X: Rows) -> Iterable[Block]:
+    """The array, or the arrays of a re-iterable, as they are."""
     if isinstance(X, Iterator):
         msg = "rows are read more than once: give an array or a re-iterable of arrays, not an iterator"
         raise InputError(msg)
-    for part in [X] if isinstance(X, np.ndarray) else X:
-        for start in range(0, len(part), _BLOCK):
-            yield np.asarray(part[start : start + _BLOCK], dtype=np.float64)
+    return [X] if isinstance(X, np.ndarray) else X
+
+
+def _kernel(loss: LinearOdd) -> EvenLoss | None:
+    """The name of the kernel for this loss; a loss of one's own has none, whatever it is called."""
+    return next((name for name in EVEN if LOSSES[name] == loss), None)
+
+
+def _terms(
+    loss: LinearOdd,
+    block: Array,
+    theta: Array,
+    want_hessian: bool,  # noqa: FBT001
+    share: Array | None,
+) -> tuple[float, Array, Array | None]:
+    margins = block @ theta
+    value = float(_weighted(loss.even(margins), share).sum())
+    gradient = block.T @ _weighted(loss.even_gradient(margins), share)
+    if not want_hessian:
+        return value, gradient, None
+    bends = _weighted(loss.even_curvature(margins), share)
+    return value, gradient, block.T @ (block * bends[:, None])
 
 
 def _weighted(values: Array, share: Array | None) -> Array:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.errors import InputError
-from suffice.maths.even_pass import Rows, row_blocks
+from suffice.maths import kernels
+from suffice.maths.even_pass import Rows, parts, row_blocks
 
 Array: TypeAlias = NDArray[np.float64]
 Farthest: TypeAlias = Callable[[Array], Array]
@@ -34,9 +35,9 @@ class Zonotope:
     def __call__(self, u: Array) -> Array:
         """A point of Z farthest along u."""
         total, count = np.zeros(len(u)), 0
-        for block in row_blocks(self.X):
-            total += np.sign(block @ u) @ block
-            count += len(block)
+        for part in parts(self.X):
+            total += kernels.sign_pass(part, u)[1]
+            count += len(part)
         return total / _some(count)
 
     def support(self, u: Array) -> float:
