@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
+from suffice.core.errors import InputError
 from suffice.core.moments import Block, Isotropic
 from suffice.learners.class_strength import choose_classes
 from suffice.learners.evidence import Evidence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Penalty", "Solution", "one_class", "solve"]
 
 _LOGIT = 8.0
+_RANK = 1e-10
 
 
 @final
@@ -34,6 +37,11 @@ class Penalty:
     l1_ratio: float
     tolerance: float
     iterations: int
+
+    def __post_init__(self) -> None:
+        """Refuse a strength that is neither a number nor "noise"."""
+        if self.alpha != "noise" and not (isinstance(self.alpha, Real) and 0 <= self.alpha < np.inf):
+            raise InputError(f"alpha is 'noise' or a finite number from 0 up, and got {self.alpha!r}.")
 
 
 @final
@@ -82,10 +90,7 @@ def one_class(evidence: Evidence, k: int) -> Evidence:
 
 
 def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
-    outside = loss.existence == "zonotope" and not evidence.exact
-    found = project(evidence.mean, Zonotope(evidence.rows)) if outside else None
-    mean = evidence.mean if found is None else found.point
-    alpha, reason = _strength(evidence, loss, penalty, projected=found is not None)
+    mean, alpha, reason, gap, inside = _target(evidence, loss, penalty)
     best = minimise(
         loss,
         evidence.rows,
@@ -96,18 +101,46 @@ def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
         tolerance=penalty.tolerance,
         max_iterations=penalty.iterations,
     )
-    gap, inside = (0.0, True) if found is None else (found.gap, found.inside)
     return Solution(best.theta, alpha, reason, gap, inside, best.iterations)
 
 
-def _strength(evidence: Evidence, loss: LinearOdd, penalty: Penalty, *, projected: bool) -> tuple[float, str]:
-    if penalty.alpha != "noise":
-        return float(penalty.alpha), "given"
+def _target(
+    evidence: Evidence, loss: LinearOdd, penalty: Penalty
+) -> tuple[NDArray[np.float64], float, str, float, bool]:
+    """The mean to fit, the strength, why, and whether the noisy mean was one that labels could give.
+
+    A noisy mean is moved into the zonotope. Where the strength is ours to choose, the posterior mean
+    takes its place: it weighs the noise once, so that its fit needs next to no penalty.
+    """
+    given = None if penalty.alpha == "noise" else float(penalty.alpha)
     if evidence.exact:
-        return _weak_prior(evidence, loss)
-    rows, mean, noise = evidence.rows, evidence.mean, evidence.covariance
-    chosen = choose(rows, mean, noise, loss, count=evidence.count, projected=projected)
-    return chosen.alpha, chosen.reason
+        alpha, reason = _weak_prior(evidence, loss) if given is None else (given, "given")
+        return evidence.mean, alpha, reason, 0.0, True
+    if loss.existence == "penalty":
+        chosen = choose(evidence.rows, evidence.mean, evidence.covariance, loss, count=evidence.count)
+        alpha, reason = (chosen.alpha, chosen.reason) if given is None else (given, "given")
+        return evidence.mean, alpha, reason, 0.0, True
+    zonotope, radius = Zonotope(evidence.rows), _longest(evidence.rows)
+    raw = project(on_span(evidence.rows, evidence.mean), zonotope, radius=radius)
+    inside = raw.inside or loss.existence == "span"
+    if given is not None:
+        return raw.point, given, "given", raw.gap, inside
+    chosen = choose(evidence.rows, evidence.mean, evidence.covariance, loss, count=evidence.count)
+    if penalty.l1_ratio > 0:
+        return raw.point, chosen.alpha, chosen.reason, raw.gap, inside
+    point = project(chosen.posterior, zonotope, radius=radius).point
+    return point, chosen.light, chosen.reason, raw.gap, inside
+
+
+def on_span(rows: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean without its part in directions in which no row lies; noise alone can have put it there."""
+    values, directions = np.linalg.eigh(rows.T @ rows / len(rows))
+    kept = directions[:, values > _RANK * values[-1]]
+    return np.asarray(kept @ (kept.T @ mean))
+
+
+def _longest(rows: NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
 
 
 def _weak_prior(evidence: Evidence, loss: LinearOdd) -> tuple[float, str]:
