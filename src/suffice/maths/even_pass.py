@@ -1,4 +1,4 @@
-"""The pass over rows: value, gradient and Hessian of the even part; a kernel takes over where there is one."""
+"""One pass over rows: value, gradient and Hessian of the even part, by a kernel where the loss has one."""
 
 from __future__ import annotations
 
