@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, final
 
 from suffice.core.codec import canonical, encode
-from suffice.core.errors import BoundsError, InputError
+from suffice.core.errors import BoundsError, InputError, UnboundedSensitivity
 from suffice.core.fold import fold
 from suffice.core.guarantees import Guarantee, NotPrivate
 from suffice.core.receipt import Receipt
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from suffice.core.facts import Facts
     from suffice.core.laws import Law
     from suffice.core.protocols import Additive, Resolved, Source, Statistic
+    from suffice.core.units import Unit
 
 __all__ = ["Outcome", "Owner", "Preview"]
 
@@ -65,7 +66,8 @@ class Owner:
     """
 
     def __init__(self, source: Source, *, ledger: Ledger) -> None:
-        ledger.bind_source(source.name)
+        ledger.check_source(source.name)
+        _refuse_layout(source, ledger.unit)
         self.source = source
         self.ledger = ledger
         self.last: Outcome | None = None
@@ -88,6 +90,7 @@ class Owner:
         key = self.ledger.request_key(request) if key is None else _named(key)
         stored = self.ledger.find(key, request)
         if stored is None:
+            self.ledger.bind_source(self.source.name)
             stored = self._draw(statistic, mechanism, key, request, unprotected, progress, workers)
         else:
             self.last = Outcome(reused=True, key=key)
@@ -160,6 +163,22 @@ class Owner:
         )
         self.last = Outcome(reused=False, key=key, why=why)
         return self.ledger.store(charge, release.to_bytes())
+
+
+def _refuse_layout(source: Source, unit: Unit) -> None:
+    """A folder name, a file's place or a join key that reads a protected column would give it away."""
+    hidden = unit.protected()
+    for role in ("partition_columns", "key_columns"):
+        for name in getattr(source, role, ()):
+            if hidden is not None and name in hidden:
+                what = (
+                    "files are sorted into folders by"
+                    if role == "partition_columns"
+                    else "rows are joined on"
+                )
+                raise UnboundedSensitivity(
+                    f"The {what} {name!r}, which this ledger protects. Lay the rows out by a public column."
+                )
 
 
 def _named(key: str) -> str:

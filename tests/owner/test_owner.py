@@ -7,7 +7,14 @@ import pandas as pd
 import pytest
 
 import suffice as sf
-from suffice.core.errors import BoundsError, BudgetExceeded, InputError, SchemaError, UnprotectedRefused
+from suffice.core.errors import (
+    BoundsError,
+    BudgetExceeded,
+    InputError,
+    SchemaError,
+    UnboundedSensitivity,
+    UnprotectedRefused,
+)
 
 MECHANISM = sf.L2Laplace(epsilon=0.5)
 
@@ -196,10 +203,20 @@ def test_capacity_is_checked_before_the_label_is_read(people, ledger):
         owner_of(people, ledger).release(mu, sf.L2Laplace(epsilon=1e-6))
 
 
-def test_another_source_in_the_same_edition_is_refused(people, ledger):
-    owner_of(people, ledger)
+def test_another_source_in_the_same_edition_is_refused(people, ledger, statistic):
+    sf.Owner(sf.Table(people, name="not yet"), ledger=ledger).preview(statistic, MECHANISM)
+    owner_of(people, ledger).release(statistic, MECHANISM)
     with pytest.raises(InputError, match="people"):
         sf.Owner(sf.Table(people, name="others"), ledger=ledger)
+
+
+def test_a_layout_that_reads_the_label_is_refused(people, ledger, tmp_path):
+    for label in (False, True):
+        folder = tmp_path / f"bought={label}"
+        folder.mkdir()
+        people[people["bought"] == label].drop(columns="bought").to_parquet(folder / "part.parquet")
+    with pytest.raises(UnboundedSensitivity, match="sorted into folders by 'bought'"):
+        sf.Owner(sf.Parquet(tmp_path), ledger=ledger)
 
 
 def test_handles_survive_copies_and_pickles(people, ledger, statistic):

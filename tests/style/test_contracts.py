@@ -24,6 +24,7 @@ BREACHES = {
     "one-adapter-sqlite": ("accounting/breach.py", "import sqlite3"),
     "one-adapter-flint": ("mechanisms/breach.py", "import flint"),
     "one-adapter-cryptography": ("releases/breach.py", "from cryptography.hazmat.primitives import hashes"),
+    "one-adapter-duckdb": ("statistics/breach.py", "import duckdb"),
     "no-adapter-yet": ("mechanisms/breach.py", "from opendp import measurements"),
     "no-root": ("learners/breach.py", "import suffice"),
 }

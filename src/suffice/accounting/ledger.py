@@ -169,20 +169,25 @@ class Ledger:
     def bind_source(self, name: str) -> None:
         """Fix the public name of the rows of this edition; another name later is an InputError."""
         named(name, "The public name of a source")
+        if self.check_source(name):
+            return
+        with self.engine.transaction(write=True) as db:
+            lock(db)
+            if source_of(db) is None:
+                append(db, "source", edition_of(db), {"source": name, "day": today()})
+                return
+        self.check_source(name)
+
+    def check_source(self, name: str) -> bool:
+        """Whether this edition is of that source; False if of none yet, InputError if of another."""
         with self.engine.transaction() as db:
             bound = source_of(db)
-        if bound is None:
-            with self.engine.transaction(write=True) as db:
-                lock(db)
-                bound = source_of(db)
-                if bound is None:
-                    append(db, "source", edition_of(db), {"source": name, "day": today()})
-                    return
-        if bound != name:
+        if bound is not None and bound != name:
             raise InputError(
                 f"This edition of {self.dataset!r} is of the source {bound!r}, and got {name!r}. Give the "
                 "source that name, or begin a new edition with ledger.new_edition(...) if the rows are new."
             )
+        return bound is not None
 
     def charge(
         self,

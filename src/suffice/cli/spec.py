@@ -55,13 +55,13 @@ class Spec:
         made: sf.MeanOperator = decode({"kind": "MeanOperator", **given}, kinds)
         return made
 
-    def made_mechanism(self, **overrides: float | None) -> Additive:
+    def made_mechanism(self, **overrides: float | None) -> Additive | sf.Auto:
         """The mechanism that is asked for; a number given at the command line wins."""
         given = dict(self.mechanism)
         given |= {name: value for name, value in overrides.items() if value is not None}
         if "kind" not in given:
             raise InputError('[mechanism] needs a kind, such as kind = "L2Laplace".')
-        made: Additive = decode(given, sf.mechanisms.MECHANISMS)
+        made: Additive | sf.Auto = decode(given, (*sf.mechanisms.MECHANISMS, sf.Auto))
         return made
 
     def _features(self, given: dict[str, Any]) -> Any:
