@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -140,7 +141,7 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         if scores.ndim == 1:
             return np.column_stack([1.0 - chance, chance])
         total = chance.sum(axis=1, keepdims=True)
-        return np.where(total > 0, chance / np.maximum(total, 1e-300), 1.0 / chance.shape[1])
+        return np.asarray(np.where(total > 0, chance / np.maximum(total, 1e-300), 1.0 / chance.shape[1]))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """The logarithm of `predict_proba`."""
@@ -269,8 +270,41 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         self.theta_, self.n_iter_ = found.theta, max(1, found.iterations)
         self.alpha_, self.strength_ = found.alpha, found.reason
         self.projection_gap_, self.inside_ = found.gap, found.inside
+        self._warn(evidence, loss)
         self._report(evidence, loss)
         return self
+
+    def _warn(self, evidence: Evidence, loss: LinearOdd) -> None:
+        """Say so where the solver stopped early, or was sent after a minimiser that is not there."""
+        if (
+            self.alpha_ == 0
+            and loss.existence == "zonotope"
+            and not (self.inside_ and self._bounded(evidence))
+        ):
+            warnings.warn(
+                "With alpha=0 the objective has no minimiser here: the mean operator is on the border of "
+                "what labels could give, or beyond. What was fitted is where the solver stopped. "
+                "Give a penalty, or alpha='noise'.",
+                UtilityWarning,
+                stacklevel=4,
+            )
+        elif self.theta_.ndim == 1 and self.n_iter_ >= self.max_iter:
+            warnings.warn(
+                f"The solver stopped at max_iter={self.max_iter} before it converged. Allow more iterations, "
+                "or a stronger penalty.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _bounded(self, evidence: Evidence) -> bool:
+        """Whether the fit does not separate the classes: no margin could grow for ever at no cost."""
+        if evidence.mean.ndim > 1:
+            return True
+        margins = np.abs(evidence.rows @ self.theta_)
+        farthest = float(
+            margins.mean() if evidence.weights is None else margins @ evidence.weights / len(margins)
+        )
+        return farthest - float(self.theta_ @ evidence.mean) > 1e-9 * farthest
 
     def _report(self, evidence: Evidence, loss: LinearOdd) -> None:
         """Coefficients and their covariance in the units of the input columns."""
@@ -293,11 +327,11 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
             return vectors(X, self.recipe_, self._bits)
         matrix = validate_data(self, X, dtype=np.float64, reset=False)
         rows = _with_intercept(matrix, self.recipe_.intercept)
-        return rows / np.sqrt(rows.shape[1])
+        return np.asarray(rows / np.sqrt(rows.shape[1]))
 
 
 def _with_intercept(matrix: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:  # noqa: FBT001
-    return np.column_stack([matrix, np.ones(len(matrix))]) if intercept else matrix
+    return np.column_stack([matrix, np.ones(len(matrix), matrix.dtype)]) if intercept else matrix
 
 
 def _frame(columns: dict[str, Any]) -> Any:
