@@ -50,7 +50,7 @@ def test_gradient_and_curvature_are_those_of_the_value(data):
     rise = (objective.smooth(theta + h * along)[0] - objective.smooth(theta - h * along)[0]) / (2 * h)
     assert rise == pytest.approx(float((objective.smooth(theta)[1] * along).sum()), rel=1e-7)
     bend = (objective.smooth(theta + h * along)[1] - objective.smooth(theta - h * along)[1]) / (2 * h)
-    np.testing.assert_allclose(objective.curvature(theta, along), bend, atol=1e-8)
+    np.testing.assert_allclose(objective.curvature(objective.at(theta), along), bend, atol=1e-8)
 
 
 def test_weights_are_repeated_rows(data):

@@ -6,22 +6,26 @@ The risk of K linear scores is (1/m) Σ log Σ_k exp<θ_k, x_i> - Σ_k <θ_k, M_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.errors import InputError
+from suffice.maths.conjugate import Product, class_preconditioner, conjugate, sampled
 
 Array: TypeAlias = NDArray[np.float64]
 
-__all__ = ["SoftmaxMinimum", "SoftmaxObjective", "minimise_softmax", "softmax"]
+__all__ = ["Place", "SoftmaxMinimum", "SoftmaxObjective", "minimise_softmax", "softmax"]
 
 _ARMIJO = 1e-4
 _HALVINGS = 50
 _POLISH = 30
+_PRODUCTS = 250
+_REUSED = 3
 _BLOCK = 8192
+_KEPT = 1 << 24
 
 
 @final
@@ -63,25 +67,41 @@ class SoftmaxObjective:
 
     def smooth(self, theta: Array) -> tuple[float, Array]:
         """Value and gradient of all but the sum of absolute values, in one pass over the rows."""
+        place = self.at(theta)
+        return place.value, place.gradient
+
+    def at(self, theta: Array) -> Place:
+        """The same, with the probabilities of every row, so that products with the Hessian are cheap."""
         value, gradient = 0.0, np.zeros_like(theta)
+        kept: list[Array] | None = [] if theta.shape[0] * len(self.X) <= _KEPT else None
         for rows, share in self._blocks():
-            scores = rows @ theta.T
-            chance, level = softmax(scores)
+            chance, level = _by_class(theta, rows)
             value += float(level.sum() if share is None else level @ share)
-            gradient += (chance if share is None else chance * share[:, None]).T @ rows
+            gradient += (chance if share is None else chance * share) @ rows
+            if kept is not None:
+                kept.append(chance)
         m = len(self.X)
         value = value / m - float((theta * self.means).sum()) + self.ridge * float((theta * theta).sum())
-        return value, gradient / m - self.means + 2 * self.ridge * theta
+        return Place(theta, value, gradient / m - self.means + 2 * self.ridge * theta, kept)
 
-    def curvature(self, theta: Array, along: Array) -> Array:
+    def curvature(self, place: Place, along: Array) -> Array:
         """The Hessian of the smooth part times a direction, in one pass over the rows."""
-        total = np.zeros_like(theta)
-        for rows, share in self._blocks():
-            chance, _ = softmax(rows @ theta.T)
-            moved = rows @ along.T
-            bent = chance * (moved - (chance * moved).sum(axis=1, keepdims=True))
-            total += (bent if share is None else bent * share[:, None]).T @ rows
+        total = np.zeros_like(along)
+        for at, (rows, share) in enumerate(self._blocks()):
+            chance = _by_class(place.theta, rows)[0] if place.chance is None else place.chance[at]
+            bent = along @ rows.T
+            bent -= np.einsum("kb,kb->b", chance, bent)
+            bent *= chance
+            total += (bent if share is None else bent * share) @ rows
         return total / len(self.X) + 2 * self.ridge * along
+
+    def preconditioner(self, place: Place) -> Product:
+        """A near inverse of the Hessian, from evenly placed rows."""
+        every = sampled(len(self.X), *place.theta.shape)
+        rows = self.X[every]
+        if self.weights is not None:
+            rows = rows * np.sqrt(self.weights[every])[:, None]
+        return class_preconditioner(rows, _by_class(place.theta, self.X[every])[0], 2 * self.ridge)
 
     def _blocks(self) -> list[tuple[Array, Array | None]]:
         cuts = range(0, len(self.X), _BLOCK)
@@ -89,6 +109,28 @@ class SoftmaxObjective:
             (self.X[at : at + _BLOCK], None if self.weights is None else self.weights[at : at + _BLOCK])
             for at in cuts
         ]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A parameter with the value and gradient there; probabilities are kept, a block of rows each, if few."""
+
+    theta: Array
+    value: float
+    gradient: Array
+    chance: list[Array] | None
+
+
+def _by_class(theta: Array, rows: Array) -> tuple[Array, Array]:
+    """Probabilities, a row per class, and the logarithm of their normaliser."""
+    grown = theta @ rows.T
+    top = grown.max(axis=0)
+    grown -= top
+    np.exp(grown, out=grown)
+    total = grown.sum(axis=0)
+    grown /= total
+    return grown, np.log(total) + top
 
 
 def softmax(scores: Array) -> tuple[Array, Array]:
@@ -110,7 +152,7 @@ def minimise_softmax(
     tolerance: float = 1e-9,
     max_iterations: int = 200,
 ) -> SoftmaxMinimum:
-    """Newton steps by conjugate gradients; accelerated proximal steps where l1_ratio > 0."""
+    """Newton steps by conjugate gradients, preconditioned; accelerated proximal steps where l1_ratio > 0."""
     objective = SoftmaxObjective(X, np.asarray(means, dtype=np.float64), alpha, l1_ratio, weights)
     if not (np.isfinite(alpha) and alpha >= 0 and 0 <= l1_ratio <= 1 and np.isfinite(objective.means).all()):
         msg = (
@@ -124,45 +166,61 @@ def minimise_softmax(
 
 
 def _newton(objective: SoftmaxObjective, theta: Array, tolerance: float, most: int) -> SoftmaxMinimum:
-    value, gradient = objective.smooth(theta)
+    place, near = objective.at(theta), _same
+    lost = -np.inf if objective.ridge > 0 else -1e-6  # below zero no labels could have given these means
     for done in range(most):
-        norm = float(np.linalg.norm(gradient))
-        if norm <= tolerance or value < -1e-6:  # below zero no labels could have given these means
-            return SoftmaxMinimum(theta, value, norm, norm <= tolerance, done)
-        step = _conjugate(objective, theta, gradient, min(0.1, norm**0.5) * norm)
-        promised = float((gradient * step).sum())
-        size = 1.0
-        for _ in range(_HALVINGS):
-            fresh, slope = objective.smooth(theta + size * step)
-            nearer = float(np.linalg.norm(slope)) < norm and fresh <= value + 1e-12 * (1 + abs(value))
-            if fresh <= value + _ARMIJO * size * promised or nearer:
-                break
-            size /= 2
-        else:
-            return SoftmaxMinimum(theta, value, norm, norm <= tolerance, done)
-        theta, value, gradient = theta + size * step, fresh, slope
-    norm = float(np.linalg.norm(gradient))
-    return SoftmaxMinimum(theta, value, norm, norm <= tolerance, most)
+        norm = float(np.linalg.norm(place.gradient))
+        if norm <= tolerance or place.value < lost:
+            return SoftmaxMinimum(place.theta, place.value, norm, norm <= tolerance, done)
+        near = objective.preconditioner(place) if done % _REUSED == 0 else near
+        fresh = _searched(objective, place, _step(objective, place, max(tolerance / 2, _forced(norm)), near))
+        if fresh is None:
+            return SoftmaxMinimum(place.theta, place.value, norm, norm <= tolerance, done)
+        place = fresh
+    norm = float(np.linalg.norm(place.gradient))
+    return SoftmaxMinimum(place.theta, place.value, norm, norm <= tolerance, most)
 
 
-def _conjugate(
-    objective: SoftmaxObjective, theta: Array, gradient: Array, enough: float, active: Array | float = 1.0
+def _forced(norm: float) -> float:
+    """How far a Newton step is solved: nearer as the gradient shrinks."""
+    return min(0.1, norm**0.5) * norm
+
+
+def _same(block: Array) -> Array:
+    return block
+
+
+def _step(
+    objective: SoftmaxObjective,
+    place: Place,
+    enough: float,
+    near: Product = _same,
+    active: Array | float = 1.0,
 ) -> Array:
-    """Solve Hessian · step = -gradient up to this residual, where active; stop where it is flat."""
-    step, residual = np.zeros_like(theta), -gradient
-    along, square = residual.copy(), float((gradient * gradient).sum())
-    for _ in range(min(theta.size, 250)):
-        bent = active * objective.curvature(theta, along)
-        curve = float((along * bent).sum())
-        if curve <= 1e-16 * float((along * along).sum()):
-            break
-        size = square / curve
-        step, residual = step + size * along, residual - size * bent
-        fresh = float((residual * residual).sum())
-        if fresh**0.5 <= enough:
-            break
-        along, square = residual + (fresh / square) * along, fresh
-    return step if step.any() else -gradient
+    """The Newton step on the active coefficients, solved until this is left of the gradient."""
+    return conjugate(
+        lambda along: active * objective.curvature(place, along),
+        place.gradient * active,
+        near,
+        enough,
+        min(place.theta.size, _PRODUCTS),
+    )
+
+
+def _searched(objective: SoftmaxObjective, place: Place, step: Array) -> Place | None:
+    """Halve the step until the value falls enough or, at the limit of rounding, the gradient does."""
+    norm = float(np.linalg.norm(place.gradient))
+    promised = float((place.gradient * step).sum())
+    size = 1.0
+    for _ in range(_HALVINGS):
+        fresh = objective.at(place.theta + size * step)
+        nearer = float(np.linalg.norm(fresh.gradient)) < norm
+        if fresh.value <= place.value + _ARMIJO * size * promised:
+            return fresh
+        if nearer and fresh.value <= place.value + 1e-12 * (1 + abs(place.value)):
+            return fresh
+        size /= 2
+    return None
 
 
 def _accelerated(objective: SoftmaxObjective, theta: Array, tolerance: float, most: int) -> SoftmaxMinimum:
@@ -190,11 +248,17 @@ def _polished(objective: SoftmaxObjective, theta: Array, tolerance: float, done:
     active, signs = theta != 0, np.sign(theta)
     norm = np.inf
     for _ in range(_POLISH):
-        slope = np.where(active, objective.smooth(theta)[1] + objective.lasso * signs, 0.0)
+        place = objective.at(theta)
+        slope = np.where(active, place.gradient + objective.lasso * signs, 0.0)
         norm = float(np.linalg.norm(slope))
         if norm <= tolerance:
             break
-        moved = theta + _conjugate(objective, theta, slope, 1e-3 * min(1.0, norm) * norm, active)
+        moved = theta + _step(
+            objective,
+            replace(place, gradient=slope),
+            1e-3 * min(1.0, norm) * norm,
+            active=active.astype(np.float64),
+        )
         if not np.array_equal(np.sign(moved), signs):
             break
         theta = moved
