@@ -238,6 +238,28 @@ def test_norms_round_the_root_up_around_every_square():
     assert (kernels.row_norms(plan, columns, 2)[0] == roots).all()
 
 
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.6])
+def test_how_far_rows_reach_is_exact_where_many_columns_stand_at_the_limit(norm, share):
+    """One norm adds up past 32 bits, squares to just below 2^62; some rows are shortened, or none."""
+    rng = np.random.default_rng(7)
+    width, rows = 300, 640
+    table = rng.integers(-9, 9, (rows, width))
+    long = rng.random(rows) < share
+    table[long] = rng.choice([-LIMIT, LIMIT], (int(long.sum()), width))
+    table[17] = -LIMIT
+    plan = Plan(
+        (*(Number(j, 0.0, 2.0**-24) for j in range(width)), Levels(width, 2)), width + 3, 2.0**24, width + 2
+    )
+    columns = [*(Column(table[:, j]) for j in range(width)), Column(rng.integers(-1, 2, rows))]
+    for radius in (2**40, 2**26, 5_000_000):
+        sums = same("mean_fold", plan, columns, np.ones(rows, np.int8), radius=radius, norm=norm)
+        short = kernels.encode(plan, columns, radius, norm).tolist()
+        l1 = max(sum(map(abs, row)) for row in short)
+        square = max(sum(q * q for q in row) for row in short)
+        assert sums["reach"] == (l1, square, max(max(map(abs, row)) for row in short))
+
+
 def test_two_to_the_24th_is_the_last_value_that_fits():
     plan = Plan((Number(0),), 1, 1.0)
     for kind in (np.float64, np.float32):

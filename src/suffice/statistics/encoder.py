@@ -72,8 +72,7 @@ class Encoder:
         )
         if found.feature_sum is None or found.fingerprint is None:
             raise SchemaError("The pass over rows left no witness.")
-        reach = _reach(_checked(kernels.encode(plan, columns, radius, norm), encoded))
-        return Batch(found.totals, found.count, found.feature_sum, found.fingerprint, reach)
+        return Batch(found.totals, found.count, found.feature_sum, found.fingerprint, found.reach)
 
     def _plan(self, encoded: list[Measured | Coded]) -> Plan:
         parts = tuple(
@@ -94,14 +93,6 @@ def _columns(encoded: list[Measured | Coded]) -> list[Column]:
         for part in encoded
         if part.source != "intercept"
     ]
-
-
-def _reach(rows: NDArray[np.int32]) -> tuple[int, int, int]:
-    wide = np.abs(rows.astype(np.int64))
-    square = np.einsum("ij,ij->i", wide, wide)
-    sizes = wide.sum(axis=1), square, wide
-    l1, l2, linf = (int(part.max(initial=0)) for part in sizes)
-    return l1, l2, linf
 
 
 def _checked(found: Found | Offence, encoded: list[Measured | Coded]) -> Found:

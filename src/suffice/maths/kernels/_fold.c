@@ -39,7 +39,9 @@ INLINE void run_body(Job *job)
             memcpy(job->hashes + start, job->lane[0], (size_t)n * sizeof(uint64_t));
         if (job->norms)
             continue;
-        shorten_rows(job, n);
+        int64_t moved = shorten_rows(job, n);
+        if (job->reach)
+            reach_rows(job, n, moved);
         if (job->encoded)
             write_rows(job, start, n);
         else if (job->high)
@@ -111,13 +113,14 @@ static char *lay_out(Job *job)
     for (int64_t j = 0; j < job->count; j++)
         slots += (job->columns[j].kind == NUMBER) + (job->columns[j].kind == LEVELS || job->columns[j].missing >= 0);
     int64_t numbers = job->high ? job->width * n : n;
-    size_t size = (size_t)(64 + n * (4 * (slots + 3) + 8 * 5 + 8) + 8 * numbers + 64);
+    size_t size = (size_t)(64 + n * (4 * (slots + 4) + 8 * 6 + 8) + 8 * numbers + 64);
     char *memory = malloc(size), *at = memory;
     if (!memory)
         return NULL;
     at += 64 - (uintptr_t)at % 64;
     job->numbers = (double *)at, at += 8 * numbers;
     job->length = (int64_t *)at, at += 8 * n;
+    job->square = (int64_t *)at, at += 8 * n;
     job->lane[0] = (uint64_t *)at, at += 8 * n;
     job->lane[1] = (uint64_t *)at, at += 8 * n;
     job->ratio = (double *)at, at += 8 * n;
@@ -125,6 +128,7 @@ static char *lay_out(Job *job)
     job->label = (int32_t *)at, at += 4 * n;
     job->level_short = (int32_t *)at, at += 4 * n;
     job->moved = (int32_t *)at, at += 4 * n;
+    job->size = (int32_t *)at, at += 4 * n;
     for (int64_t j = 0; j < job->count; j++) {
         Column *c = &job->columns[j];
         if (c->kind == NUMBER)
@@ -158,19 +162,19 @@ static PyObject *finished(Job *job, PyObject *prints)
 
 /* fold(words, reals, columns, (rows, width, level, intercept, saturate, norm, witness, classes, radius),
  *      unit, (starts, multipliers), labels, label_size, (totals, clipped, feature_sum, norms, hashes, encoded,
- *      high, low)) -> None | (print, print) | (row, column, reason) */
+ *      high, low, reach)) -> None | (print, print) | (row, column, reason) */
 static PyObject *fold(PyObject *self, PyObject *args)
 {
     (void)self;
-    PyObject *words, *reals, *columns, *starts, *multipliers, *labels, *out[8], *answer = NULL;
+    PyObject *words, *reals, *columns, *starts, *multipliers, *labels, *out[9], *answer = NULL;
     long long rows, width, level, intercept, radius;
     Job job = {0};
     Buffers held = {0};
     char *memory = NULL;
-    if (!PyArg_ParseTuple(args, "OOO!(LLLLiiiiL)d(OO)Oi(OOOOOOOO)", &words, &reals, &PyTuple_Type, &columns, &rows,
+    if (!PyArg_ParseTuple(args, "OOO!(LLLLiiiiL)d(OO)Oi(OOOOOOOOO)", &words, &reals, &PyTuple_Type, &columns, &rows,
                           &width, &level, &intercept, &job.saturate, &job.norm, &job.witness, &job.classes, &radius,
                           &job.unit, &starts, &multipliers, &labels, &job.label_size, &out[0], &out[1], &out[2],
-                          &out[3], &out[4], &out[5], &out[6], &out[7]))
+                          &out[3], &out[4], &out[5], &out[6], &out[7], &out[8]))
         return NULL;
     job.rows = rows, job.width = width, job.level = level, job.intercept = intercept, job.radius = radius;
     job.count = PyTuple_Size(columns);
@@ -196,6 +200,7 @@ static PyObject *fold(PyObject *self, PyObject *args)
     job.encoded = (int32_t *)borrow(&held, out[5], PyBUF_WRITABLE, 4 * rows * width, NULL);
     job.high = (int64_t *)borrow(&held, out[6], PyBUF_WRITABLE, 8 * width * width, NULL);
     job.low = (int64_t *)borrow(&held, out[7], PyBUF_WRITABLE, 8 * width * width, NULL);
+    job.reach = (int64_t *)borrow(&held, out[8], PyBUF_WRITABLE, 8 * 3, NULL);
     if (PyErr_Occurred())
         goto done;
     for (int64_t j = 0; j < job.count; j++) {

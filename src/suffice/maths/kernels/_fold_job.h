@@ -32,14 +32,14 @@ typedef struct {
     const uint64_t *starts, *multipliers;
     const char *labels;
     int label_size;
-    int64_t *totals, *clipped, *feature_sum, *norms;
+    int64_t *totals, *clipped, *feature_sum, *norms, *reach; /* reach: largest 1-norm, squared 2-norm, max norm */
     uint64_t *hashes, prints[2];
     int32_t *encoded;
     int64_t *high, *low;
     int64_t block;
     /* one block's scratch */
-    int32_t *slots, *label, *level_short, *moved;
-    int64_t *length;
+    int32_t *slots, *label, *level_short, *moved, *size;
+    int64_t *length, *square;
     uint64_t *lane[2];
     double *ratio, *bias, *numbers;
     uint8_t *present;

@@ -113,8 +113,11 @@ INLINE void gauge(Job *job, int64_t n)
     for (int64_t j = 0; j < job->count; j++)
         if (job->columns[j].hot)
             hot_rows(job, job->columns[j].hot, n);
-    if (job->norm == 2)
+    if (job->norm == 2) {
+        if (job->reach)
+            memcpy(job->square, job->length, (size_t)n * sizeof(int64_t));
         ceil_sqrt(job->length, n);
+    }
     if (!job->witness)
         return;
     if (job->intercept >= 0)
@@ -195,7 +198,8 @@ INLINE void shorten_few(Job *job, int64_t count)
     }
 }
 
-INLINE void shorten_rows(Job *job, int64_t n)
+/* Shorten the rows beyond the radius, and say how many they are. */
+INLINE int64_t shorten_rows(Job *job, int64_t n)
 {
     int64_t count = longer_rows(job, n);
     for (int64_t i = 0; i < n; i++)
@@ -213,6 +217,119 @@ INLINE void shorten_rows(Job *job, int64_t n)
             }
             job->level_short[i] = (int32_t)shorten_exactly(job->level, job->radius, job->length[i]);
         }
+    return count;
+}
+
+/* ---- how far shortened rows reach -------------------------------------------------------- */
+
+#define SIZES_TOGETHER 64 /* that many entries of at most 2^24 fit 32 bits */
+
+/* 1-norms and the largest entry of a few slots. */
+INLINE int32_t size_slots(Column *const *c, int64_t n, int count, int32_t most, int32_t *restrict size)
+{
+    const int32_t *restrict q[4];
+    for (int k = 0; k < count; k++)
+        q[k] = c[k]->slot;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t sum = 0;
+        UNROLL for (int k = 0; k < count; k++)
+        {
+            int32_t v = q[k][i], absolute = v < 0 ? -v : v;
+            most = absolute > most ? absolute : most;
+            sum += absolute;
+        }
+        size[i] += sum;
+    }
+    return most;
+}
+
+INLINE int32_t size_rows(Job *job, int64_t n, int64_t *restrict l1)
+{
+    int32_t most = 0, *restrict size = job->size;
+    for (int64_t first = 0, j; first < job->numeric; first += SIZES_TOGETHER) {
+        int64_t end = job->numeric - first < SIZES_TOGETHER ? job->numeric : first + SIZES_TOGETHER;
+        memset(size, 0, (size_t)n * sizeof(int32_t));
+        for (j = first; j + 4 <= end; j += 4)
+            most = size_slots(job->numbered + j, n, 4, most, size);
+        for (; j < end; j++)
+            most = size_slots(job->numbered + j, n, 1, most, size);
+        for (int64_t i = 0; i < n; i++)
+            l1[i] += size[i];
+    }
+    return most;
+}
+
+INLINE void square_slots(Column *const *c, int64_t n, int count, int64_t *restrict square)
+{
+    const int32_t *restrict q[4];
+    for (int k = 0; k < count; k++)
+        q[k] = c[k]->slot;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t sum = square[i];
+        UNROLL for (int k = 0; k < count; k++) sum += (int64_t)q[k][i] * q[k][i];
+        square[i] = sum;
+    }
+}
+
+INLINE void square_few(Job *job, int64_t moved)
+{
+    int64_t *restrict square = job->square;
+    for (int64_t k = 0; k < moved; k++)
+        square[job->moved[k]] = 0;
+    for (int64_t j = 0; j < job->numeric; j++) {
+        const int32_t *restrict q = job->numbered[j]->slot;
+        for (int64_t k = 0; k < moved; k++)
+            square[job->moved[k]] += (int64_t)q[job->moved[k]] * q[job->moved[k]];
+    }
+}
+
+INLINE int64_t largest(const int64_t *restrict x, int64_t n, int64_t most)
+{
+    for (int64_t i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* Squares that begin_rows and gauge knew are of rows that were not shortened; those of others are made again. */
+INLINE int square_rows(Job *job, int64_t n, int64_t moved)
+{
+    int64_t j = 0;
+    if (job->norm == 2 && moved <= n / 8) {
+        square_few(job, moved);
+        return 0;
+    }
+    memset(job->square, 0, (size_t)n * sizeof(int64_t));
+    for (; j + 4 <= job->numeric; j += 4)
+        square_slots(job->numbered + j, n, 4, job->square);
+    for (; j < job->numeric; j++)
+        square_slots(job->numbered + j, n, 1, job->square);
+    return 1;
+}
+
+INLINE void reach_rows(Job *job, int64_t n, int64_t moved)
+{
+    int64_t *restrict l1 = (int64_t *)job->lane[0]; /* hashes are done with */
+    int64_t *restrict square = job->square;
+    const int32_t *restrict level = job->level_short;
+    memset(l1, 0, (size_t)n * sizeof(int64_t));
+    int32_t most = size_rows(job, n, l1);
+    int all = square_rows(job, n, moved);
+    for (int64_t i = 0; job->intercept >= 0 && i < n; i++) {
+        int64_t own = all || job->length[i] > job->radius ? (int64_t)level[i] * level[i] : 0;
+        l1[i] += level[i];
+        square[i] += own;
+        most = level[i] > most ? level[i] : most;
+    }
+    for (int64_t j = 0; j < job->count; j++)
+        for (int64_t i = 0; job->columns[j].hot && i < n; i++)
+            if (job->columns[j].hot[i] >= 0) {
+                l1[i] += level[i];
+                square[i] += all || job->length[i] > job->radius ? (int64_t)level[i] * level[i] : 0;
+                most = level[i] > most ? level[i] : most;
+            }
+    job->reach[0] = largest(l1, n, job->reach[0]);
+    job->reach[1] = largest(square, n, job->reach[1]);
+    job->reach[2] = most > job->reach[2] ? most : job->reach[2];
 }
 
 /* ---- adding up --------------------------------------------------------------------------- */

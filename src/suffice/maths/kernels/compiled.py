@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 _UNBOUNDED = 1 << 40  # no norm of a row reaches it
-_OUTPUTS = ("totals", "clipped", "feature_sum", "norms", "hashes", "encoded", "high", "low")
+_OUTPUTS = ("totals", "clipped", "feature_sum", "norms", "hashes", "encoded", "high", "low", "reach")
 _NO_FILL = -(1 << 63)
 
 
@@ -88,6 +88,7 @@ def mean_fold(
     totals = np.zeros((classes or 1, plan.width), np.int64)
     clipped = np.zeros(plan.width, np.int64)
     feature_sum = np.zeros(plan.width, np.int64) if witness else None
+    reach = np.zeros(3, np.int64)
     found = _fold_with(
         plan,
         columns,
@@ -97,8 +98,12 @@ def mean_fold(
         totals=totals,
         clipped=clipped,
         feature_sum=feature_sum,
+        reach=reach,
     )
-    return found if isinstance(found, Offence) else Sums(totals, clipped, rows, feature_sum, found)
+    if isinstance(found, Offence):
+        return found
+    l1, l2, linf = reach.tolist()
+    return Sums(totals, clipped, rows, (l1, l2, linf), feature_sum, found)
 
 
 def second_moment(

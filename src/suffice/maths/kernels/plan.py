@@ -137,13 +137,15 @@ class Sums:
     """What one pass over rows adds up to, all of it exact.
 
     `totals` are the clipped rows times their sign, one row of it; or, for classes, one row per
-    class. `clipped` is their plain sum. `feature_sum` and `fingerprint` are of the rows before
-    clipping, and absent where no witness was asked for.
+    class. `clipped` is their plain sum. `reach` is the largest 1-norm, the largest squared 2-norm and the
+    largest max norm of a clipped row. `feature_sum` and `fingerprint` are of the rows before clipping,
+    and absent where no witness was asked for.
     """
 
     totals: NDArray[np.int64]
     clipped: NDArray[np.int64]
     count: int
+    reach: tuple[int, int, int]
     feature_sum: NDArray[np.int64] | None = None
     fingerprint: tuple[int, int] | None = None
 

@@ -104,7 +104,7 @@ def mean_fold(
     first = int(np.argmax(outside)) if outside.any() else rows
     totals = np.zeros((classes or 1, plan.width), np.int64)
     clipped, feature_sum = np.zeros(plan.width, np.int64), np.zeros(plan.width, np.int64)
-    prints = np.zeros(2, np.uint64)
+    prints, reach = np.zeros(2, np.uint64), np.zeros(3, np.int64)
     for start in range(0, rows, _BLOCK):
         stop = min(start + _BLOCK, rows)
         block = _block(plan, columns, start, stop)
@@ -116,6 +116,7 @@ def mean_fold(
             )
         short, label = clip(block, norm, radius), found[start : start + _BLOCK]
         clipped += short.sum(axis=0)
+        reach = np.maximum(reach, _reach(short))
         if classes is None:
             totals[0] += _exact(label[None, :], short)[0]
         else:
@@ -123,9 +124,10 @@ def mean_fold(
         if witness:
             feature_sum += block.sum(axis=0)
             prints += row_hashes(block).sum(axis=1, dtype=np.uint64)
+    l1, l2, linf = reach.tolist()
     if not witness:
-        return Sums(totals, clipped, rows)
-    return Sums(totals, clipped, rows, feature_sum, (int(prints[0]), int(prints[1])))
+        return Sums(totals, clipped, rows, (l1, l2, linf))
+    return Sums(totals, clipped, rows, (l1, l2, linf), feature_sum, (int(prints[0]), int(prints[1])))
 
 
 def second_moment(
@@ -245,6 +247,13 @@ def row_hashes(rows: Rows) -> NDArray[np.uint64]:
     starts, multipliers = lanes(rows.shape[1])
     words = rows.astype(np.uint64)
     return np.stack([finalise(starts[lane] + words @ multipliers[lane]) for lane in range(2)])
+
+
+def _reach(rows: Rows) -> list[int]:
+    """The largest 1-norm, squared 2-norm and max norm of these rows."""
+    sizes = np.abs(rows)
+    norms = sizes.sum(axis=1), np.einsum("ij,ij->i", rows, rows), sizes
+    return [int(norm.max(initial=0)) for norm in norms]
 
 
 def _exact(left: Rows, right: Rows) -> Rows:
