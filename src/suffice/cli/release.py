@@ -67,7 +67,7 @@ def release(
         owner = sf.Owner(asked.opened(), ledger=purse)
         statistic, mechanism = asked.made_statistic(), asked.made_mechanism(epsilon=epsilon, delta=delta)
         if dry_run:
-            _forecast(output, owner.preview(statistic, mechanism, key=key), mechanism)
+            _forecast(output, owner.preview(statistic, mechanism, key=key))
             return
         target = _target(home, out, owner, statistic, mechanism, key, overwrite=overwrite)
         with output.progress("reading rows") as progress:
@@ -83,7 +83,7 @@ def _target(
     out: Path | None,
     owner: Owner,
     statistic: Statistic,
-    mechanism: Additive,
+    mechanism: Additive | sf.Auto,
     key: str | None,
     *,
     overwrite: bool,
@@ -106,6 +106,7 @@ def _report(output: Output, owner: Owner, made: sf.Release, out: Path | None, as
     reused = owner.last is not None and owner.last.reused
     left = owner.ledger.remaining()
     paid = "It was released before, so it cost nothing" if reused else f"It cost {made.guarantee.promise}"
+    why = owner.last.why if owner.last is not None else ""
     output.report(
         {
             "file": str(out),
@@ -115,13 +116,15 @@ def _report(output: Output, owner: Owner, made: sf.Release, out: Path | None, as
             "charge": None if made.receipt is None else made.receipt.charge,
             "kind": made.kind,
             "source": asked.source,
+            "why": why,
         },
         f"{out}: {made.kind} of {len(made.names)} columns. {paid}; {left} is left.\n"
+        + (f"{why}.\n" if why else "")
         + made.guarantee.sentence(),
     )
 
 
-def _forecast(output: Output, seen: Preview, mechanism: Additive) -> None:
+def _forecast(output: Output, seen: Preview) -> None:
     """What the request would cost and how large its noise would be, from public facts."""
     data: dict[str, Any] = {
         "cost": seen.cost,
@@ -137,7 +140,10 @@ def _forecast(output: Output, seen: Preview, mechanism: Additive) -> None:
         data |= {"radius": seen.radius, "rows": seen.count}
         rows = "" if seen.count is None else f" The sum is over {seen.count} rows."
         lines.append(
-            f"Half of all draws of {type(mechanism).__name__} noise are shorter than {half:.3g} times the "
+            f"Half of all draws of {law} noise are shorter than {half:.3g} times the "
             f"longest row, and 95 of 100 shorter than {most:.3g} times.{rows}"
         )
+    if seen.why:
+        data["why"] = seen.why
+        lines.append(f"{seen.why}.")
     output.answer(data, "\n".join(lines))
