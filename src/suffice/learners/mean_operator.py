@@ -14,14 +14,17 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from suffice.core.column import Numeric
 from suffice.core.errors import InputError, UnsupportedPair, UtilityWarning
 from suffice.core.guarantees import Guarantee, NotPrivate
 from suffice.core.moments import Moments
 from suffice.core.recipe import Recipe
 from suffice.core.units import LabelOf
 from suffice.learners.evidence import Evidence, clipped, from_labels, from_moments, from_release, vectors
+from suffice.learners.export import linear_model, plain_model
 from suffice.learners.solution import Penalty, solve
 from suffice.learners.uncertainty import input_units, unregularised
+from suffice.learners.vector import unrounded
 from suffice.maths.linear_odd import LinearOdd, loss_named
 from suffice.maths.softmax import softmax
 from suffice.releases.release import Release
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from suffice.core.bounds import Bound
+    from suffice.core.column import Column
 
 __all__ = ["MeanOperatorClassifier"]
 
@@ -176,6 +180,24 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
                 "high": self._centre + half,
             }
         )
+
+    def to_sklearn(self) -> Any:
+        """The same classifier in scikit-learn's own words: a fitted model that needs no suffice.
+
+        Where every column is a number that may not be missing it is a LogisticRegression in the units
+        of the input columns; else a Pipeline that encodes a frame first. Predictions agree, and
+        probabilities for the logistic loss. For other losses the model is a LinearSVC, which has no
+        `predict_proba`: the one of a LogisticRegression would not be that of the loss.
+        """
+        check_is_fitted(self)
+        chances = loss_named(self.loss).name == "logistic"
+        recipe = self.recipe_
+        if recipe is None or all(_is_plain(column) for column in recipe.columns):
+            names = getattr(self, "feature_names_in_", None)
+            return linear_model(
+                self.coef_, self.intercept_, self.classes_, probabilities=chances, names=names
+            )
+        return plain_model(recipe, self.theta_, self.classes_, probabilities=chances)
 
     def _from_release(self, X: Any, release: Release, rows: Literal["same", "sample"]) -> Evidence:
         evidence = from_release(X, release, rows)
@@ -324,10 +346,14 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         if self.recipe_ is None:
             return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
         if self._encoded:
-            return vectors(X, self.recipe_, self._bits)
+            return unrounded(X, self.recipe_)
         matrix = validate_data(self, X, dtype=np.float64, reset=False)
         rows = _with_intercept(matrix, self.recipe_.intercept)
         return np.asarray(rows / np.sqrt(rows.shape[1]))
+
+
+def _is_plain(column: Column) -> bool:
+    return isinstance(column, Numeric) and column.missing == "refuse"
 
 
 def _with_intercept(matrix: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:  # noqa: FBT001
