@@ -128,7 +128,7 @@ class Owner:
         workers: int,
     ) -> bytes:
         unit = self.ledger.unit
-        settled = statistic.resolve(self.source, unit)
+        settled = statistic.resolve(self.source, unit, workers=workers, progress=progress)
         widest, _ = _chosen(mechanism, settled.sensitivity(unit, None), settled.shape)
         _check_capacity(self.source, settled, widest.law(settled.sensitivity(unit, None), *settled.shape))
         state = fold(settled, self.source, workers=workers, progress=progress)

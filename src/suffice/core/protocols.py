@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
     import pyarrow as pa
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from suffice.core.bounds import Sensitivity
     from suffice.core.facts import Facts
-    from suffice.core.guarantees import Promise
+    from suffice.core.guarantees import Guarantee, Promise
     from suffice.core.laws import Law
     from suffice.core.units import Unit
 
-__all__ = ["Additive", "Fragment", "Resolved", "Source", "Statistic", "Summable"]
+__all__ = ["Additive", "Channel", "Fragment", "Resolved", "Source", "Statistic", "Summable"]
 
 
 class Fragment(Protocol):
@@ -110,7 +110,14 @@ class Resolved(Summable, Protocol):
 class Statistic(Protocol):
     """A request for an exact sum over rows; it is what a ledger's request key is made of."""
 
-    def resolve(self, source: Source, unit: Unit) -> Resolved:
+    def resolve(
+        self,
+        source: Source,
+        unit: Unit,
+        *,
+        workers: int = 1,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Resolved:
         """Settle what the schema and public columns settle; no protected column is read."""
         ...
 
@@ -132,4 +139,28 @@ class Additive(Protocol):
 
     def perturb(self, total: NDArray[np.int64], law: Law) -> NDArray[np.int64]:
         """The sum plus a fresh draw."""
+        ...
+
+
+@runtime_checkable
+class Channel(Protocol):
+    """Noise on one answer before it leaves: a known law of the answer given the truth, used on both sides.
+
+    A finite channel has a `matrix()` as well, the probability of each answer, a row per truth.
+    """
+
+    def guarantee(self) -> Guarantee:
+        """What one answer keeps secret, computed from the law that is sampled."""
+        ...
+
+    def randomise(self, truth: Any) -> Any:
+        """One fresh answer for each truth, from the operating system's randomness."""
+        ...
+
+    def log_density(self, answer: Any, truth: Any) -> NDArray[np.float64]:
+        """The logarithm of the probability, or of the density, of each answer given its truth."""
+        ...
+
+    def unbias(self, answer: Any) -> NDArray[np.float64]:
+        """A row per answer whose mean, given the truth, is what the truth stands for."""
         ...

@@ -22,6 +22,7 @@ from suffice.statistics.radius import PublicNorms, Sample
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from suffice.core.fold import Progress
     from suffice.core.protocols import Source
     from suffice.core.units import Unit
 
@@ -76,12 +77,14 @@ class MeanOperator:
         """How a row becomes a vector."""
         return Recipe.of(self.features, intercept=self.intercept)
 
-    def resolve(self, source: Source, unit: Unit) -> MeanSum:
+    def resolve(
+        self, source: Source, unit: Unit, *, workers: int = 1, progress: Progress | None = None
+    ) -> MeanSum:
         """Settle classes and radius, from the schema and from public columns alone."""
         self._check(source, unit)
         classes = Classes.of(source.schema, self.label, self.classes)
         encoder = Encoder(self.recipe, self.bits, saturate=not unit.rows_are_public)
-        radius = self._radius(source, unit, encoder)
+        radius = self._radius(source, unit, encoder, workers, progress)
         return MeanSum(encoder, self.label, classes, self.bound, radius, unit)
 
     def _check(self, source: Source, unit: Unit) -> None:
@@ -107,7 +110,9 @@ class MeanOperator:
                 "State centres, scales and levels instead: Recipe((Numeric('age', centre=40, scale=15),))."
             )
 
-    def _radius(self, source: Source, unit: Unit, encoder: Encoder) -> int:
+    def _radius(
+        self, source: Source, unit: Unit, encoder: Encoder, workers: int, progress: Progress | None
+    ) -> int:
         asked = self.bound.radius
         if not isinstance(asked, Radius):
             return max(1, math.floor(asked * 2.0**self.bits))
@@ -116,7 +121,7 @@ class MeanOperator:
                 "Radius.public reads the rows, which this unit protects. State a radius: Bound(2, 1.0)."
             )
         norms = PublicNorms(encoder, self.bound.norm)
-        state: Sample = fold(norms, source)
+        state: Sample = fold(norms, source, workers=workers, progress=progress)
         return norms.quantile(state, asked.quantile)
 
 
