@@ -42,3 +42,21 @@ def test_a_stranger_s_key_ends_with_four_before_anything_is_read():
     done("keys", "new", "stranger")
     refused = run("show", "bought.suffice", "--trust", "stranger.pub")
     assert (refused.code, refused.out) == (4, "")
+
+
+def test_the_owner_sees_the_other_releases_of_the_ledger_beside_it(released):
+    spent = ["--epsilon", "1", "--key", "second", "-o", "second.suffice"]
+    done("release", "spec.toml", "--ledger", "owner.db", *spent)
+    told = done("show", "bought.suffice", "--ledger", "owner.db").out
+    assert "Beside it" in told
+    assert "epsilon = 1 " in told
+    assert "all of them add up" in told
+    done("show", "bought.suffice", "--ledger", "owner.db", "--html", "card.html")
+    assert "all of them add up" in (released / "card.html").read_text("utf-8")
+    assert len(done("show", "bought.suffice", "--ledger", "owner.db", "--json").data["beside"]) == 2
+
+
+@pytest.mark.usefixtures("released")
+def test_a_ledger_that_did_not_pay_for_it_is_refused():
+    done("ledger", "create", "other.db", "--dataset", "d", "--unit", "label:bought", "--budget", "epsilon=1")
+    assert run("show", "bought.suffice", "--ledger", "other.db").code == 2

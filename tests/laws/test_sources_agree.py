@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.feather as feather
 import pytest
+from pyarrow import feather
 
 import suffice as sf
 
@@ -48,7 +48,8 @@ def arrow_file(frame, folder):
 
 def duckdb(frame, folder):
     frame.to_parquet(folder / "rows.parquet", index=False)
-    return sf.DuckDB(f"select * from '{folder / 'rows.parquet'}' order by a")
+    relation = f"read_parquet('{folder / 'rows.parquet'}')"
+    return sf.DuckDB(f"from {relation} order by a")
 
 
 def joined(frame, folder):

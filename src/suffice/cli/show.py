@@ -12,6 +12,7 @@ import suffice as sf
 from suffice.cli.option import Json, Overwrite, Quiet, Trust
 from suffice.cli.output import Output, plain, reported
 from suffice.core.codec import encode
+from suffice.core.errors import InputError
 from suffice.releases import file
 
 __all__ = ["facts", "show"]
@@ -30,6 +31,10 @@ def show(
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the card to this file as a page.")
     ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", help="The owner's ledger: its other releases are listed beside this one."),
+    ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -37,13 +42,28 @@ def show(
     """Show a release in plain words.
 
     What it is, what it protects and how strongly, and what it does not protect. With --trust
-    nothing in the file is read before its seal holds.
+    nothing in the file is read before its seal holds. With --ledger the owner sees the other releases
+    of the same people, which add up with this one.
     """
     release = sf.load(path, trust=trust or None)
+    beside = () if ledger is None else _beside(release, sf.Ledger.open(ledger))
     if html is not None:
-        page = _PAGE.format(title=escape(plain(path.name)), card=release._repr_html_())
+        page = _PAGE.format(title=escape(plain(path.name)), card=release.card(beside=beside, html=True))
         file.write(html, page.encode(), overwrite=overwrite)
-    Output(as_json, quiet).answer(facts(release), release.card())
+    told = facts(release) | ({} if ledger is None else {"beside": list(beside)})
+    Output(as_json, quiet).answer(told, release.card(beside=beside))
+
+
+def _beside(release: sf.Release, ledger: sf.Ledger) -> tuple[str, ...]:
+    """The other charges of the ledger that paid for this release, and what is left of its budget."""
+    charges = ledger.charges()
+    own = None if release.receipt is None else release.receipt.charge
+    if own not in {charge.id for charge in charges}:
+        raise InputError(
+            f"This release was not paid for by the ledger of {ledger.dataset!r}. Give the ledger that did."
+        )
+    others = tuple(charge.line() for charge in charges if charge.id != own)
+    return (*others, f"all of them add up; {ledger.remaining()} is left of {ledger.budget}")
 
 
 def facts(release: sf.Release) -> dict[str, Any]:

@@ -30,20 +30,21 @@ def line(release: Release) -> str:
     )
 
 
-def text(release: Release) -> str:
-    """The card for a terminal; nothing in it can steer one."""
-    head, rows = _headline(release), _rows(release)
+def text(release: Release, beside: tuple[str, ...] = ()) -> str:
+    """The card for a terminal; nothing in it can steer one. `beside` has what the ledger paid besides."""
+    head, rows = _headline(release), [*_rows(release), *(("Beside it", one) for one in beside)]
     return "\n".join(
         [_safe(head), *(f"  {_safe(name) + ':':<{_WIDTH}} {_safe(value)}" for name, value in rows)]
     )
 
 
-def html(release: Release) -> str:
+def html(release: Release, beside: tuple[str, ...] = ()) -> str:
     """The card for a page: no script, no style sheet, no link, every value escaped."""
+    rows = [*_rows(release), *(("Beside it", one) for one in beside)]
     cells = "".join(
         f'<tr><th scope="row" style="text-align:left;vertical-align:top">{_escaped(name)}</th>'
         f'<td style="text-align:left">{_escaped(value)}</td></tr>'
-        for name, value in _rows(release)
+        for name, value in rows
     )
     head = f'<caption style="text-align:left;font-weight:bold">{_escaped(_headline(release))}</caption>'
     return f"<table>{head}<tbody>{cells}</tbody></table>"

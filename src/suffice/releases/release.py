@@ -108,9 +108,12 @@ class Release:
             "alpha='noise', or compare settings with suffice.tune, which needs no labels and spends nothing."
         )
 
-    def card(self) -> str:
-        """The release in plain words: what it is, what it protects and how strongly, what it does not."""
-        return card.text(self)
+    def card(self, *, beside: tuple[str, ...] = (), html: bool = False) -> str:
+        """The release in plain words: what it is, what it protects and how strongly, what it does not.
+
+        `beside` has a line for each other release of the same ledger, which add up with this one.
+        """
+        return card.html(self, beside) if html else card.text(self, beside)
 
     def _repr_html_(self) -> str:
         """The card as self-contained HTML."""
