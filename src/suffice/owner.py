@@ -31,6 +31,7 @@ __all__ = ["Outcome", "Owner", "Preview"]
 _CAPACITY = 1 << 63
 _MOST_ROWS = 1 << 38
 _SCALES = 64
+_UNIFORM = "noise is drawn from the operating system's randomness, which is taken to be uniform"
 
 
 @final
@@ -156,7 +157,7 @@ class Owner:
             sensitivity=sensitivity,
             witness=facts.witness,
             law=law,
-            guarantee=Guarantee(mechanism.promise(), unit, also, _assumptions(facts, mechanism)),
+            guarantee=Guarantee(mechanism.promise(), unit, also, _assumptions(self.source, facts, mechanism)),
             receipt=Receipt(charge.id),
             made_by=f"suffice {version('suffice')}",
             about=facts.about,
@@ -193,10 +194,9 @@ def _summary(statistic: Statistic, mechanism: Additive | Auto) -> str:
     return f"{what} through {type(mechanism).__name__}"
 
 
-def _assumptions(facts: Facts, mechanism: Additive | Auto) -> tuple[str, ...]:
+def _assumptions(source: Source, facts: Facts, mechanism: Additive | Auto) -> tuple[str, ...]:
     private = not isinstance(mechanism.promise(), NotPrivate)
-    source = "noise is drawn from the operating system's randomness, which is taken to be uniform"
-    return (*facts.assumes, source) if private else ()
+    return (*facts.assumes, *getattr(source, "assumes", ()), _UNIFORM) if private else ()
 
 
 def _chosen(

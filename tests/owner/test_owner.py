@@ -224,3 +224,13 @@ def test_handles_survive_copies_and_pickles(people, ledger, statistic):
     first = owner.release(statistic, MECHANISM)
     for handle in (copy.deepcopy(ledger), pickle.loads(pickle.dumps(ledger))):
         assert sf.Owner(sf.Table(people, name="people"), ledger=handle).release(statistic, MECHANISM) == first
+
+
+def test_what_a_source_rests_on_is_named_in_the_guarantee(people, ledger, statistic):
+    people["id"] = range(len(people))
+    labels = sf.Table(people[["id", "bought"]][:150], name="labels")
+    features = sf.Table(people.drop(columns="bought"), name="features")
+    source = sf.Join(labels, features, on="id", unmatched="drop")
+    made = sf.Owner(source, ledger=ledger).release(statistic, MECHANISM)
+    assert any("without a partner" in one for one in made.guarantee.assumes)
+    assert made.witness.count == 150

@@ -47,6 +47,11 @@ class DuckDB:
         return f"DuckDB({self.name!r})"
 
     @property
+    def assumes(self) -> tuple[str, ...]:
+        """What a guarantee on these rows rests on, in words."""
+        return ("the query keeps and orders rows by columns that are not protected",)
+
+    @property
     def rows(self) -> None:
         """Nobody knows before the query has run."""
         return

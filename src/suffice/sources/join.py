@@ -80,6 +80,13 @@ class Join:
         return getattr(self.features, "rows", None) if self.unmatched == "refuse" else None
 
     @property
+    def assumes(self) -> tuple[str, ...]:
+        """What a guarantee on these rows rests on, in words."""
+        if self.unmatched == "refuse":
+            return ()
+        return ("rows without a partner were left out; which keys have a partner is known to the reader",)
+
+    @property
     def key_columns(self) -> tuple[str, ...]:
         """The columns that decide which rows there are."""
         return (self.on,)
