@@ -72,7 +72,7 @@ def test_the_file_is_readable_by_its_owner_alone_and_nothing_else_is_left(make, 
 
 
 def test_a_creation_that_fails_leaves_nothing(folder, monkeypatch):
-    monkeypatch.setattr(engine, "FORMAT", 2)  # there is no second migration
+    monkeypatch.setattr(engine, "FORMAT", engine.FORMAT + 1)  # there is no such migration
     with pytest.raises(ValueError, match="not enough values"):
         Ledger.create(folder / "owner.db", dataset="sales", unit=LabelOf("y"), budget=PureDP(1.0))
     assert list(folder.iterdir()) == []

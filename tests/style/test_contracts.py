@@ -25,6 +25,8 @@ BREACHES = {
     "one-adapter-flint": ("mechanisms/breach.py", "import flint"),
     "one-adapter-cryptography": ("releases/breach.py", "from cryptography.hazmat.primitives import hashes"),
     "one-adapter-duckdb": ("statistics/breach.py", "import duckdb"),
+    "one-adapter-psycopg": ("accounting/breach.py", "import psycopg"),
+    "one-adapter-dp-accounting": ("accounting/breach.py", "from dp_accounting import pld"),
     "no-adapter-yet": ("mechanisms/breach.py", "from opendp import measurements"),
     "no-root": ("learners/breach.py", "import suffice"),
 }

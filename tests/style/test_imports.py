@@ -12,7 +12,7 @@ from tests.style.house import FUNCTION, PACKAGE, modules
 
 HEAVY = {
     "sklearn", "scipy", "flint", "opendp", "skops", "duckdb", "pandas", "polars", "psycopg", "matplotlib",
-    "pyarrow.dataset",
+    "pyarrow.dataset", "dp_accounting",
 }  # fmt: skip
 LIST_MODULES = "import json, sys; print(json.dumps(sorted(sys.modules)))"
 HELP = """

@@ -16,10 +16,11 @@ __all__ = ["Remaining", "remaining", "spent", "take", "total"]
 @final
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What may still be spent; it prints like the promise, and says when the promise was voided."""
+    """What may still be spent, by all or by one learner; it prints like the promise, and says if void."""
 
     amount: Amount
     voided: date | None = None
+    learner: str | None = None
 
     @property
     def epsilon(self) -> float | None:
@@ -39,7 +40,8 @@ class Remaining:
     def __str__(self) -> str:
         """The way the promise is printed."""
         void = f" (void since {self.voided}: something unprotected was released)" if self.voided else ""
-        return f"{self.amount}{void}"
+        whose = f" of the limit of {self.learner!r}" if self.learner is not None else ""
+        return f"{self.amount}{whose}{void}"
 
 
 def take(db: Connection, price: Amount, account: str | None) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, final
 from suffice.accounting import statement
 from suffice.accounting.charter import Charter
 from suffice.accounting.engine import FORMAT, Connection, check_format
+from suffice.accounting.event import Event
 from suffice.accounting.money import Amount
 from suffice.core.codec import canonical, decode
 from suffice.core.errors import FormatTooNew, InputError
@@ -33,7 +34,7 @@ __all__ = [
     "stored",
 ]
 
-Act = Literal["created", "charge", "budget", "edition", "source"]
+Act = Literal["created", "charge", "budget", "edition", "source", "limit", "revoke", "approver"]
 GENESIS: Final = "0" * 64
 
 
@@ -51,7 +52,7 @@ class Entry:
 
     def fields(self) -> dict[str, Any]:
         """What the act says."""
-        return dict(decode(json.loads(self.body), (*PROMISES, *UNITS)))
+        return dict(decode(json.loads(self.body), (*PROMISES, *UNITS, Event)))
 
     def charter(self) -> Charter:
         """The first act, which fixes what the ledger is."""
@@ -79,6 +80,8 @@ class Charge:
     edition: str
     unprotected: str | None
     day: date
+    learner: str | None = None
+    event: Event | None = None
 
     @classmethod
     def of(cls, entry: Entry) -> Charge:
@@ -92,7 +95,8 @@ class Charge:
         """One line for a list of charges."""
         price = f"unprotected ({self.unprotected})" if self.unprotected else str(self.cost)
         where = f" in {self.part}" if self.part is not None else ""
-        return f"{self.day}  {price}{where}  {self.summary}"
+        whose = f" for {self.learner}" if self.learner is not None else ""
+        return f"{self.day}  {price}{where}{whose}  {self.summary}"
 
 
 def lock(db: Connection) -> None:

@@ -24,7 +24,7 @@ from suffice.core.errors import FormatTooNew, InputError
 
 __all__ = ["FORMAT", "Connection", "Engine", "SQLite", "check_format", "migrate"]
 
-FORMAT = 1  # the number of the newest migration
+FORMAT = 2  # the number of the newest migration
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 _WORDS = {"integer": "INTEGER", "bytes": "BLOB", "strict": "STRICT"}
 _PRAGMAS = (

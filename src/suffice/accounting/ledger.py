@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, final
 
-from suffice.accounting import balance, statement
+from suffice.accounting import balance, policy, statement
 from suffice.accounting.address import engine_of
 from suffice.accounting.balance import Remaining
 from suffice.accounting.chain import (
@@ -24,14 +25,19 @@ from suffice.accounting.chain import (
     stored,
 )
 from suffice.accounting.charter import Charter, charter_of, named, today, total_of
+from suffice.accounting.checkpoint import Checkpoint
 from suffice.accounting.engine import FORMAT, Connection, Engine, check_format, migrate
+from suffice.accounting.event import Event
 from suffice.accounting.money import Amount, cost
+from suffice.accounting.pld import tight_epsilon
+from suffice.accounting.policy import Approve, Learner
 from suffice.accounting.record import Verification, as_csv, as_json, verified
+from suffice.accounting.replay import Holds
 from suffice.core.errors import BudgetExceeded, InputError, UnprotectedRefused
-from suffice.core.guarantees import NotPrivate, Promise
+from suffice.core.guarantees import ApproxDP, NotPrivate, Promise, PureDP
 from suffice.core.units import Unit
 
-__all__ = ["Charge", "Ledger", "Remaining", "Verification"]
+__all__ = ["Charge", "Checkpoint", "Learner", "Ledger", "Remaining", "Verification"]
 
 _SHOWN = 12  # charges that a refusal lists
 _WHOLE = ""  # the account of a ledger without parts
@@ -189,7 +195,7 @@ class Ledger:
             )
         return bound is not None
 
-    def charge(
+    def charge(  # noqa: PLR0913  the fields of one recorded act
         self,
         key: str,
         request: bytes,
@@ -198,11 +204,15 @@ class Ledger:
         *,
         summary: str,
         part: str | None = None,
+        learner: str | None = None,
         unprotected: str | None = None,
+        event: Event | None = None,
     ) -> Charge:
         """Spend the cheapest of the promises that one draw keeps; on the disk when this returns.
 
         A key that was paid for by the same request returns that charge again and spends nothing.
+        With a learner's name it also counts against that learner's limit. `event` says what the
+        draw was, for `tight`.
         """
         named(key, "The key of a request")
         named(summary, "The summary of a charge")
@@ -210,10 +220,12 @@ class Ledger:
         with self.engine.transaction() as db:
             known = charge_under(db, key, request_hash)
             total = balance.total(db, self._currency)
+            if learner is not None:
+                policy.admit(db, learner, self._currency)
         if known is not None:
             return known
         price = self._price(keeps, total, unprotected)
-        fields = {
+        fields: dict[str, object] = {
             "request": request_hash,
             "summary": summary,
             "promise": promise,
@@ -223,12 +235,15 @@ class Ledger:
             "unprotected": unprotected,
             "day": today(),
         }
+        fields |= {name: told for name, told in (("learner", learner), ("event", event)) if told is not None}
         with self.engine.transaction(write=True) as db:
             charge = _spend(db, key, price, account, fields)
             if charge is not None:
                 return charge
             db.undo()
             left, lines = balance.remaining(db, self._currency, account), _lines(db)
+            if learner is not None and price.within(left.amount):
+                left = policy.admit(db, learner, self._currency).remaining
         raise BudgetExceeded(price, left, lines)
 
     def store(self, charge: Charge, release: bytes) -> bytes:
@@ -251,31 +266,114 @@ class Ledger:
                 )
             append(db, "edition", name, {"edition": name, "day": today()})
 
-    def raise_budget(self, promise: Promise, reason: str) -> None:
-        """Set a new, larger total; the act and its reason are recorded for good."""
+    def raise_budget(self, promise: Promise, reason: str, *, approve: Approve | None = None) -> None:
+        """Set a new, larger total; the act and its reason are recorded for good.
+
+        Where the ledger has an approver, `approve` takes the words to sign and the approver's
+        public key, and returns the signature, which is recorded too.
+        """
         named(reason, "The reason for a larger budget")
-        total = total_of(promise)
+        total, fields = total_of(promise), {"budget": promise, "reason": reason}
+        self._check_raise(total, promise)
+        agreed = self._agreed("budget", fields, approve)
         with self.engine.transaction(write=True) as db:
             lock(db)
-            before = balance.total(db, self._currency)
-            if total.currency != self._currency or total == before or not before.within(total):
-                raise InputError(
-                    f"The budget is {before}, and {promise} was asked for. A raise names the new total, "
-                    "in the same currency, and no part of it is smaller."
-                )
-            ((length, _),) = db.rows(statement.LEDGER)
-            append(db, "budget", str(length + 1), {"budget": promise, "reason": reason, "day": today()})
+            self._refuse_less(balance.total(db, self._currency), total, promise)
+            policy.record_approved(db, "budget", fields, agreed)
             db.change(statement.RAISE, total.units, total.delta_units)
+
+    def raise_statement(self, promise: Promise, reason: str) -> bytes:
+        """The words that the approver signs for this larger budget."""
+        named(reason, "The reason for a larger budget")
+        self._check_raise(total_of(promise), promise)
+        with self.engine.transaction() as db:
+            return policy.proposal(db, "budget", {"budget": promise, "reason": reason})
+
+    def set_approver(self, public_key: str, *, approve: Approve | None = None) -> None:
+        """From now on a larger budget, and another approver, need a signature of this key."""
+        named(public_key, "The approver's public key")
+        fields = {"public_key": public_key}
+        agreed = self._agreed("approver", fields, approve)
+        with self.engine.transaction(write=True) as db:
+            lock(db)
+            policy.record_approved(db, "approver", fields, agreed)
+
+    @property
+    def approver(self) -> str | None:
+        """The public key that larger budgets need a signature of, if any."""
+        with self.engine.transaction() as db:
+            return policy.approver_of(db)
+
+    def limit(self, learner: str, promise: Promise, reason: str = "") -> None:
+        """Name a learner and what it may spend of the budget, or set its limit anew.
+
+        All that is charged for a learner counts, whatever the part. The budget stays that of all.
+        """
+        named(learner, "The name of a learner")
+        total = total_of(promise)
+        if total.currency != self._currency:
+            raise InputError(
+                f"The ledger counts {self.budget}, and got a limit of {promise}. Say it in the same currency."
+            )
+        with self.engine.transaction(write=True) as db:
+            lock(db)
+            policy.limit(db, learner, total, {"limit": promise, "reason": reason})
+
+    def revoke(self, learner: str, reason: str) -> None:
+        """Let a learner ask for nothing more, for good; what was released stays released."""
+        named(reason, "The reason for a revocation")
+        with self.engine.transaction(write=True) as db:
+            lock(db)
+            policy.revoke(db, learner, self._currency, reason)
+
+    def admit(self, learner: str) -> Learner:
+        """The learner of this name; Refused when nobody named it, or when it was revoked."""
+        with self.engine.transaction() as db:
+            return policy.admit(db, learner, self._currency)
+
+    def learners(self) -> list[Learner]:
+        """Everyone who was ever named, by name."""
+        with self.engine.transaction() as db:
+            return policy.learners_of(db, self._currency)
+
+    def checkpoint(self) -> Checkpoint:
+        """How far the ledger has come: to be signed, kept elsewhere, and given to `verify` later."""
+        with self.engine.transaction() as db:
+            first, last = db.rows(statement.NUMBERED, 1)[0], db.rows(statement.LAST)[0]
+        return Checkpoint.of((Entry(*first), Entry(*last)))
+
+    def tight(self, delta: float, part: str | None = None) -> float:
+        """An epsilon for all charges together at this delta, by privacy loss distributions.
+
+        For a report: charges are admitted by plain addition alone. Infinite once something
+        unprotected was released. Needs the extra `accounting`.
+        """
+        self._account(part)
+        charges = self.charges()
+        if any(charge.unprotected for charge in charges):
+            return math.inf
+        wholes = self.partitions[1] if self.partitions and part is None else (part,)
+        return max(tight_epsilon(_losses(charges, one), delta) for one in wholes)
 
     def charges(self) -> list[Charge]:
         """Every charge, the oldest first."""
         with self.engine.transaction() as db:
             return [Charge.of(Entry(*row)) for row in db.rows(statement.ACTS, "charge")]
 
-    def verify(self, receipts: Iterable[str] = ()) -> Verification:
-        """Check every row against the chain and the totals, and that each receipt is known."""
+    def verify(
+        self,
+        receipts: Iterable[str] = (),
+        *,
+        checkpoints: Iterable[Checkpoint] = (),
+        holds: Holds | None = None,
+    ) -> Verification:
+        """Check every row against the chain and the totals; receipts and checkpoints must be known.
+
+        `holds` says whether a signature of a public key fits some words; with it, every approval
+        is checked too.
+        """
         with self.engine.transaction() as db:
-            return verified(db, receipts)
+            return verified(db, receipts, checkpoints, holds)
 
     def export(self, form: Literal["json", "csv"]) -> str:
         """The ledger as text: everything as JSON, or its charges as CSV."""
@@ -287,6 +385,31 @@ class Ledger:
     @property
     def _currency(self) -> str:
         return type(self.charter.budget).__name__
+
+    def _check_raise(self, total: Amount, promise: Promise) -> None:
+        with self.engine.transaction() as db:
+            self._refuse_less(balance.total(db, self._currency), total, promise)
+
+    def _refuse_less(self, before: Amount, total: Amount, promise: Promise) -> None:
+        if total.currency != self._currency or total == before or not before.within(total):
+            raise InputError(
+                f"The budget is {before}, and {promise} was asked for. A raise names the new total, "
+                "in the same currency, and no part of it is smaller."
+            )
+
+    def _agreed(
+        self, act: Literal["budget", "approver"], fields: Mapping[str, object], approve: Approve | None
+    ) -> tuple[bytes, str] | None:
+        """The words and the approver's signature under them; None where the ledger has no approver."""
+        with self.engine.transaction() as db:
+            key, words = policy.approver_of(db), policy.proposal(db, act, fields)
+        if key is None:
+            return None
+        if approve is None:
+            raise InputError(
+                "This ledger has an approver, whose signature this needs: `suffice ledger approve` writes it."
+            )
+        return words, approve(words, key)
 
     def _account(self, part: str | None) -> str | None:
         """The account that a part is charged to; None for all of them."""
@@ -339,11 +462,26 @@ def _spend(
     known = charge_under(db, key, str(fields["request"]))
     if known is not None:
         return known
-    if not balance.take(db, price, account):
+    learner = fields.get("learner")
+    limited = learner is not None and not policy.take_limit(db, str(learner), price)
+    if limited or not balance.take(db, price, account):
         return None
     voided = str(fields["day"]) if fields["unprotected"] else None
     entry = append(db, "charge", key, {**fields, "edition": edition_of(db)}, voided)
     return Charge.of(entry)
+
+
+def _losses(charges: Iterable[Charge], part: str | None) -> list[Event | Promise]:
+    """What each charge on a part may have given away, as tightly as it was recorded."""
+    touching = (charge for charge in charges if part is None or charge.part in {None, part})
+    return [charge.event or _strongest(charge) for charge in touching]
+
+
+def _strongest(charge: Charge) -> Promise:
+    """A pure promise if the draw keeps one, else a pair, else what there is."""
+    kept = (charge.promise, *charge.also)
+    order = (PureDP, ApproxDP)
+    return min(kept, key=lambda one: order.index(type(one)) if type(one) in order else len(order))
 
 
 def _lines(db: Connection) -> list[str]:

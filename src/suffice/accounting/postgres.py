@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -147,9 +146,10 @@ def _quoted(name: str) -> str:
 
 def _library() -> ModuleType:
     try:
-        return importlib.import_module("psycopg")
+        import psycopg  # noqa: PLC0415  it loads a library of the system's, and few ledgers need it
     except ImportError as error:
         raise MissingExtra.named("psycopg", "postgres") from error
+    return psycopg
 
 
 @contextmanager

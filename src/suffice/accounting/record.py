@@ -7,17 +7,21 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 from suffice.accounting import statement
 from suffice.accounting.chain import GENESIS, Charge, Entry
+from suffice.accounting.checkpoint import Checkpoint, absent
 from suffice.accounting.engine import FORMAT, Connection
-from suffice.accounting.money import Amount
+from suffice.accounting.replay import Holds, replayed, unapproved
 from suffice.core.codec import encode
 
 __all__ = ["Verification", "as_csv", "as_json", "verified"]
 
-_CSV = ("number", "day", "edition", "part", "epsilon", "rho", "delta", "summary", "unprotected", "key", "id")
+_CSV = (
+    "number", "day", "edition", "part", "learner", "epsilon", "rho", "delta", "summary", "unprotected",
+    "key", "id",
+)  # fmt: skip
 
 
 @final
@@ -42,13 +46,19 @@ class Verification:
         return f"The ledger was changed from outside: {self.problem}"
 
 
-def verified(db: Connection, receipts: Iterable[str] = ()) -> Verification:
+def verified(
+    db: Connection,
+    receipts: Iterable[str] = (),
+    checkpoints: Iterable[Checkpoint] = (),
+    holds: Holds | None = None,
+) -> Verification:
     """Follow the chain from its first row, add up what it says, and compare with the totals."""
     entries = [Entry(*row) for row in db.rows(statement.ENTRIES)]
-    if (broken := _first_broken(entries)) is not None:
+    broken = _first_broken(entries) or unapproved(entries, holds)
+    if broken is not None:
         row, why = broken
         return Verification(ok=False, entries=len(entries), row=row, problem=why)
-    problem = _totals_differ(db, entries)
+    problem = _totals_differ(db, entries) or absent(entries, checkpoints)
     if problem is not None:
         return Verification(ok=False, entries=len(entries), problem=problem)
     unknown = tuple(sorted(set(receipts) - {entry.hash for entry in entries if entry.act == "charge"}))
@@ -69,7 +79,18 @@ def as_json(db: Connection) -> str:
         dict(zip(("part", "total", "total_delta", "spent", "spent_delta"), row, strict=True))
         for row in db.rows(statement.ACCOUNTS)
     ]
-    whole = {"format": FORMAT, "length": length, "voided": voided, "accounts": accounts, "acts": acts}
+    learners = [
+        dict(zip(("name", "total", "total_delta", "spent", "spent_delta", "revoked"), row, strict=True))
+        for row in db.rows(statement.LEARNERS)
+    ]
+    whole = {
+        "format": FORMAT,
+        "length": length,
+        "voided": voided,
+        "accounts": accounts,
+        "learners": learners,
+        "acts": acts,
+    }
     return json.dumps(encode(whole), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -112,42 +133,25 @@ def _totals_differ(db: Connection, entries: list[Entry]) -> str | None:
     ((length, voided),) = db.rows(statement.LEDGER)
     if length != len(entries):
         return f"it counts {length} rows and has {len(entries)}, so rows were taken away or added at the end."
-    accounts, void = _replayed(entries)
+    totals = replayed(entries)
+    void = totals.voided[0] if totals.voided else None
     if voided != void:
         return f"it says that its promise was voided on {voided}, and its rows say {void}."
-    found = {part: list(rest) for part, *rest in db.rows(statement.ACCOUNTS)}
-    for part in sorted(accounts.keys() | found.keys()):
-        if accounts.get(part) != found.get(part):
-            where = f" of {part!r}" if part else ""
-            held, due = found.get(part), accounts.get(part)
-            return f"the totals{where} (budget and spent, in units) are {held}, and its rows add up to {due}."
+    accounts = {part: list(rest) for part, *rest in db.rows(statement.ACCOUNTS)}
+    learners = {name: list(rest) for name, *rest in db.rows(statement.LEARNERS)}
+    difference = _difference(accounts, totals.accounts) or _difference(learners, totals.learners)
+    if difference is not None:
+        return difference
     strays = db.rows(statement.ORPHANS, "charge")
     return f"it holds the bytes of row {strays[0][0]}, which is no charge." if strays else None
 
 
-def _replayed(entries: list[Entry]) -> tuple[dict[str, list[int]], str | None]:
-    """The accounts, and the day of the first unprotected release, as the acts make them."""
-    charter = entries[0].charter()
-    total = Amount.of(charter.budget)
-    parts = charter.partitions[1] if charter.partitions else ("",)
-    accounts = {part: [total.units, total.delta_units, 0, 0] for part in parts}
-    void: str | None = None
-    for entry in entries[1:]:
-        fields = entry.fields()
-        if entry.act == "budget":
-            total = Amount.of(fields["budget"])
-            for sums in accounts.values():
-                sums[:2] = [total.units, total.delta_units]
-        if entry.act == "charge":
-            _add(accounts, fields)
-            void = void or (fields["day"] if fields["unprotected"] else None)
-    return accounts, void
-
-
-def _add(accounts: dict[str, list[int]], fields: dict[str, Any]) -> None:
-    _, units, delta_units = fields["cost"]
-    touched = accounts if fields["part"] is None else [fields["part"]]
-    for part in touched:
-        if part in accounts:
-            accounts[part][2] += units
-            accounts[part][3] += delta_units
+def _difference(held: dict[str, list[int]], due: dict[str, list[int]]) -> str | None:
+    for name in sorted(held.keys() | due.keys()):
+        if held.get(name) != due.get(name):
+            where = f" of {name!r}" if name else ""
+            return (
+                f"the totals{where} (most and spent, in units) are {held.get(name)}, "
+                f"and its rows add up to {due.get(name)}."
+            )
+    return None

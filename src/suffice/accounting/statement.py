@@ -21,6 +21,18 @@ SPEND_PART: Final = SPEND + " AND part = ?"
 ACCOUNTS: Final = "SELECT part, total, total_delta, spent, spent_delta FROM account ORDER BY part"
 RAISE: Final = "UPDATE account SET total = ?, total_delta = ?"
 
+BEGIN_LEARNER: Final = (
+    "INSERT INTO learner (name, total, total_delta, spent, spent_delta, revoked) VALUES (?, ?, ?, 0, 0, 0)"
+)
+LIMIT: Final = "UPDATE learner SET total = ?, total_delta = ? WHERE name = ?"
+REVOKE: Final = "UPDATE learner SET revoked = 1 WHERE name = ?"
+LEARNERS: Final = "SELECT name, total, total_delta, spent, spent_delta, revoked FROM learner ORDER BY name"
+LEARNER: Final = "SELECT total, total_delta, spent, spent_delta, revoked FROM learner WHERE name = ?"
+SPEND_LEARNER: Final = (
+    "UPDATE learner SET spent = spent + ?, spent_delta = spent_delta + ? "
+    "WHERE spent + ? <= total AND spent_delta + ? <= total_delta AND name = ? AND revoked = 0"
+)
+
 HEAD: Final = "SELECT number, hash FROM entry ORDER BY number DESC LIMIT 1"
 APPEND: Final = "INSERT INTO entry (number, act, key, body, previous, hash) VALUES (?, ?, ?, ?, ?, ?)"
 LENGTHEN: Final = "UPDATE ledger SET length = ?, voided = COALESCE(voided, ?) WHERE id = 1"
@@ -32,6 +44,9 @@ ENTRIES: Final = _ENTRY + "ORDER BY number"
 ACTS: Final = _ENTRY + "WHERE act = ? ORDER BY number"
 LAST_ACTS: Final = _ENTRY + "WHERE act = ? ORDER BY number DESC LIMIT ?"
 COUNT: Final = "SELECT COUNT(*) FROM entry WHERE act = ?"
+COUNT_OF_TWO: Final = "SELECT COUNT(*) FROM entry WHERE act = ? OR act = ?"
+LAST: Final = _ENTRY + "ORDER BY number DESC LIMIT 1"
+NUMBERED: Final = _ENTRY + "WHERE number = ?"
 LAST_OF_TWO: Final = _ENTRY + "WHERE act = ? OR act = ? ORDER BY number DESC LIMIT 1"
 
 STORE: Final = "INSERT INTO artefact (charge, content) VALUES (?, ?) ON CONFLICT (charge) DO NOTHING"

@@ -26,9 +26,12 @@ _KEY_ID = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE_BYTES = 64
 
 
-def signed_bytes(payload: bytes) -> bytes:
-    """What a seal signs: DSSE's pre-authentication encoding, lengths in front of the parts."""
-    kind = PAYLOAD_TYPE.encode()
+def signed_bytes(payload: bytes, payload_type: str = PAYLOAD_TYPE) -> bytes:
+    """What a seal signs: DSSE's pre-authentication encoding, lengths in front of the parts.
+
+    The type is part of it, so that a signature of one kind of thing never fits another.
+    """
+    kind = payload_type.encode()
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 
 

@@ -18,7 +18,7 @@ from suffice.releases.envelope import Envelope, Signature, signed_bytes
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-__all__ = ["Key", "Keys", "key_id", "new_keys", "sealed", "sealers"]
+__all__ = ["Key", "Keys", "fits", "key_id", "new_keys", "public_text", "sealed", "sealers", "signature"]
 
 Key = Any  # str | os.PathLike | bytes | Ed25519PrivateKey | Ed25519PublicKey
 Keys = Any  # a key, or several
@@ -49,6 +49,31 @@ def new_keys(name: str, folder: str | os.PathLike[str] = ".") -> tuple[Path, Pat
 def key_id(key: Ed25519PublicKey) -> str:
     """The SHA-256 of the 32 bytes of the public key, in hexadecimal."""
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()
+
+
+def public_text(key: Key) -> str:
+    """A public key as PEM text."""
+    from cryptography.hazmat.primitives import serialization as form  # noqa: PLC0415
+
+    raw = _public(key).public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+    return raw.decode("ascii")
+
+
+def signature(data: bytes, seal: Key) -> Signature:
+    """The signature of a private key under these bytes."""
+    key = _private(seal)
+    return Signature(key_id(key.public_key()), key.sign(data))
+
+
+def fits(data: bytes, key: Key, value: bytes) -> bool:
+    """Whether the signature under these bytes was made by the holder of this public key."""
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
+
+    try:
+        _public(key).verify(value, data)
+    except InvalidSignature:
+        return False
+    return True
 
 
 def sealed(payload: bytes, seal: Key | None) -> Envelope:
