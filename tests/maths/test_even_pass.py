@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from suffice.core.errors import InputError
-from suffice.maths.even_pass import even_pass
+from suffice.maths.even_pass import even_pass, narrowed
 from suffice.maths.linear_odd import LOSSES, LinearOdd
 
 
@@ -54,3 +54,11 @@ def test_a_loss_that_only_bears_the_name_of_another_is_computed_by_its_own_funct
 def test_no_rows_are_refused():
     with pytest.raises(InputError, match="no rows"):
         even_pass(LOSSES["logistic"], np.zeros((0, 2)), np.zeros(2))
+
+
+def test_rows_are_narrowed_where_that_loses_nothing_and_only_there():
+    grid = np.round(rows()[0] * 2.0**20) * 2.0**-20
+    assert narrowed(grid).dtype == np.float32
+    assert (narrowed(grid).astype(np.float64) == grid).all()
+    grid[700, 3] += 2.0**-40
+    assert narrowed(grid) is grid

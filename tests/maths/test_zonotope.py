@@ -51,6 +51,17 @@ def test_a_mean_operator_of_labels_within_the_set_is_left_as_it_is(seed):
     assert (found.multiplier == 0).all()
 
 
+@given(seed=st.integers(0, 10**6), size=st.floats(0.0, 0.4))
+@settings(max_examples=60, deadline=None)
+def test_ending_where_a_direction_separates_tells_outside_from_inside_as_going_on_does(seed, size):
+    X, rng = _rows(seed, 300, 4)
+    target = X.T @ rng.uniform(-1, 1, 300) / 300 + size * rng.standard_normal(4)
+    whole = project(target, Zonotope(X), tolerance=1e-12)
+    early = project(target, Zonotope(X), tolerance=1e-12, until_separated=True)
+    assert early.inside == whole.inside
+    assert early.passes <= whole.passes
+
+
 @pytest.mark.parametrize("width", [20, 100])
 def test_a_hundred_thousand_rows_take_fewer_than_a_hundred_passes(width):
     X, rng = _rows(width, 100_000 if width == 20 else 20_000, width)

@@ -13,6 +13,7 @@ from suffice.core.moments import Block, Isotropic
 from suffice.learners.class_strength import choose_classes
 from suffice.learners.evidence import Evidence
 from suffice.learners.strength import choose
+from suffice.maths.even_pass import narrowed
 from suffice.maths.minimise import minimise
 from suffice.maths.softmax import minimise_softmax
 from suffice.maths.zonotope import ClassZonotope, Zonotope, project
@@ -93,7 +94,7 @@ def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
     mean, alpha, reason, gap, inside = _target(evidence, loss, penalty)
     best = minimise(
         loss,
-        evidence.rows,
+        narrowed(evidence.rows),
         mean,
         alpha=alpha,
         l1_ratio=penalty.l1_ratio,
@@ -120,16 +121,17 @@ def _target(
         chosen = choose(evidence.rows, evidence.mean, evidence.covariance, loss, count=evidence.count)
         alpha, reason = (chosen.alpha, chosen.reason) if given is None else (given, "given")
         return evidence.mean, alpha, reason, 0.0, True
-    zonotope, radius = Zonotope(evidence.rows), _longest(evidence.rows)
-    raw = project(on_span(evidence.rows, evidence.mean), zonotope, radius=radius)
+    zonotope, radius = Zonotope(narrowed(evidence.rows)), _longest(evidence.rows)
+    replaced = given is None and penalty.l1_ratio == 0
+    raw = project(on_span(evidence.rows, evidence.mean), zonotope, radius=radius, until_separated=replaced)
     inside = raw.inside or loss.existence == "span"
     if given is not None:
         return raw.point, given, "given", raw.gap, inside
     chosen = choose(evidence.rows, evidence.mean, evidence.covariance, loss, count=evidence.count)
-    if penalty.l1_ratio > 0:
+    if not replaced:
         return raw.point, chosen.alpha, chosen.reason, raw.gap, inside
-    point = project(chosen.posterior, zonotope, radius=radius).point
-    return point, chosen.light, chosen.reason, raw.gap, inside
+    found = project(chosen.posterior, zonotope, radius=radius)
+    return found.point, chosen.light, chosen.reason, found.gap, inside
 
 
 def on_span(rows: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -74,6 +74,13 @@ def row_blocks(X: Rows) -> Iterator[Array]:
             yield np.asarray(part[start : start + _BLOCK], dtype=np.float64)
 
 
+def narrowed(rows: Array) -> Block:
+    """The same numbers as float32 where that loses nothing, as on a grid: half as much to read."""
+    with np.errstate(over="ignore"):
+        small = rows.astype(np.float32)
+    return small if all(map(np.array_equal, row_blocks(small), row_blocks(rows))) else rows
+
+
 def parts(X: Rows) -> Iterable[Block]:
     """The array, or the arrays of a re-iterable, as they are."""
     if isinstance(X, Iterator):

@@ -96,12 +96,15 @@ def project(
     radius: float | None = None,
     tolerance: float = 1e-8,
     max_passes: int = 500,
+    until_separated: bool = False,
 ) -> Projection:
     """Project onto a convex set known by its farthest points, by the nearest point of growing simplices.
 
     The metric is a positive definite matrix M: what is minimised is (p - target)' M (p - target).
     It ends when the gap is at most `tolerance` times radius squared; without a radius (the largest
     length of a row, say), times the largest squared length of a point of the set that was met.
+    With `until_separated` it also ends where a direction is found that separates the target from the
+    set: all that then counts is that `inside` is False, which no more passes would change.
     """
     target = np.asarray(target, dtype=np.float64)
     if not np.isfinite(target).all():
@@ -118,7 +121,8 @@ def project(
         passes += 1
         size = max(size, _size(root, fresh)) if radius is None else size
         gap = max(0.0, float(offset @ _lowered(root, point - fresh)))
-        if gap <= tolerance * size or passes >= max_passes:
+        separated = until_separated and float(offset @ offset) > gap
+        if gap <= tolerance * size or passes >= max_passes or separated:
             break
         corners, weights = _nearest(np.vstack([corners, fresh]), np.append(weights, 0.0), target, root)
     converged = gap <= tolerance * size
