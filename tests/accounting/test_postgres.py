@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import inspect
 import itertools
 import shutil
@@ -28,6 +29,9 @@ with warnings.catch_warnings():
 psutil = pytest.importorskip("psutil")
 
 NAMES = itertools.count()
+# one lock for each user of this machine, who could not open that of another
+LOCK = Path(tempfile.gettempdir()) / f"suffice-pg-{getpass.getuser()}.lock"
+pgserver.PostgresServer._lock = type(pgserver.PostgresServer._lock)(LOCK)
 
 
 def end(server):
