@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from suffice.core.witness import Witness
     from suffice.releases.release import Grid, Release
 
-__all__ = ["Evidence", "clipped", "from_moments", "from_release", "vectors"]
+__all__ = ["Evidence", "clipped", "from_labels", "from_moments", "from_release", "vectors"]
 
 Rows = Literal["same", "sample"]
 _WORD = 1 << 64
@@ -36,7 +36,8 @@ class Evidence:
     """Public vectors (shortened, intercept included), the mean of label times vector, and its error.
 
     `count` is the number of rows that the mean is over; `weights`, where given, have mean one, and
-    `weight` is what they added up to before.
+    `weight` is what they added up to before. `sampled` says that the mean is over other rows than
+    these, of the same population; `covariance` then bounds what that adds from above.
     """
 
     rows: NDArray[np.float64]
@@ -45,6 +46,7 @@ class Evidence:
     count: int
     weights: NDArray[np.float64] | None = None
     weight: float | None = None
+    sampled: bool = False
 
     @property
     def exact(self) -> bool:
@@ -88,9 +90,16 @@ def from_release(X: object, release: Release, rows: Rows) -> Evidence:
     matrix = np.concatenate(whole).astype(np.float64)
     matrix *= 2.0**-grid.bits
     mean, covariance, count = _noisy_mean(release, release.law, grid, matrix)
-    if rows == "sample" and mean.ndim == 1:
-        covariance = Dense(covariance.dense() + matrix.T @ matrix / len(matrix) ** 2)
-    return Evidence(matrix, mean, covariance, count)
+    found = Evidence(matrix, mean, covariance, count)
+    return _of_other_rows(found) if rows == "sample" and mean.ndim == 1 else found
+
+
+def _of_other_rows(evidence: Evidence) -> Evidence:
+    """The same mean as one over other rows: both samples stray from the population, by XᵀX/m at most."""
+    rows = evidence.rows
+    share = 1.0 / evidence.count + 1.0 / len(rows)
+    wider = Dense(evidence.covariance.dense() + rows.T @ rows * (share / len(rows)))
+    return replace(evidence, covariance=wider, sampled=True)
 
 
 def _noisy_mean(
@@ -126,15 +135,16 @@ def _class_means(
     return blocks + (mean - blocks.sum(axis=0)) / kinds, variance * (np.eye(kinds) - 1.0 / kinds)
 
 
-def from_moments(X: NDArray[np.float64], moments: Moments) -> Evidence:
-    """The evidence in moments over these vectors, which are taken as they are."""
+def from_moments(X: NDArray[np.float64], moments: Moments, rows: Rows = "same") -> Evidence:
+    """The evidence in moments over these vectors, or over others like them, which are taken as they are."""
     mean = np.asarray(moments.mean, dtype=np.float64)
     if mean.shape[-1:] != (X.shape[1],):
         raise ReleaseMismatch(
             f"The moments have {mean.size} coordinates ({', '.join(map(str, moments.names[:6]))}), "
             f"and the rows {X.shape[1]}. Give the vectors that the moments are of, intercept included."
         )
-    return Evidence(X, mean, moments.covariance, moments.count)
+    found = Evidence(X, mean, moments.covariance, moments.count)
+    return _of_other_rows(found) if rows == "sample" and mean.ndim == 1 else found
 
 
 def from_labels(

@@ -119,7 +119,9 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"rows= is 'same' or 'sample', and got {rows!r}.")
         if isinstance(y, Release | Moments):
             self._refuse_weights(sample_weight)
-            evidence = self._from_release(X, y, rows) if isinstance(y, Release) else self._from_moments(X, y)
+            evidence = (
+                self._from_release(X, y, rows) if isinstance(y, Release) else self._from_moments(X, y, rows)
+            )
         else:
             evidence = self._from_labels(X, y, sample_weight)
         return self._solve(evidence)
@@ -219,12 +221,12 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = len(recipe.reads())
         self.feature_names_in_ = np.array(recipe.reads(), dtype=object)
 
-    def _from_moments(self, X: Any, moments: Moments) -> Evidence:
+    def _from_moments(self, X: Any, moments: Moments, rows: Literal["same", "sample"]) -> Evidence:
         matrix = validate_data(self, X, dtype=np.float64)
         self.recipe_ = None
         self.classes_ = np.array(moments.classes)
         self.privacy_ = moments.guarantee
-        return from_moments(matrix, moments)
+        return from_moments(matrix, moments, rows)
 
     def _from_labels(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Evidence:
         if self.recipe is None:

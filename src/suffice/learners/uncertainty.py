@@ -42,13 +42,22 @@ def unregularised(
 
 
 def label_covariance(evidence: Evidence, loss: LinearOdd, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Covariance of the exact mean operator given the rows: XᵀVar(y|x)X/m², by the fitted model."""
+    """Covariance of the exact mean operator given the rows: XᵀVar(y|x)X/m², by the fitted model.
+
+    Where the mean is over other rows, what the covariance of the evidence has too much is taken off:
+    it bounds E[y|x]² by one and the mean operator's outer square by zero.
+    """
     variance = np.ones(len(evidence.rows))
     if loss.link is not None:
         variance = 1.0 - (2.0 * loss.probability(evidence.rows @ theta) - 1.0) ** 2
+    rows, count = evidence.rows, evidence.count
+    if evidence.sampled:
+        mean = even_pass(loss, rows, theta, False).gradient * 2.0 / loss.a
+        share = 1.0 / count + 1.0 / len(rows)
+        return -(rows.T * variance) @ rows / len(rows) ** 2 - np.outer(mean, mean) * share
     if evidence.weights is not None:
         variance = variance * evidence.weights**2
-    return (evidence.rows.T * variance) @ evidence.rows / (len(evidence.rows) * evidence.count)
+    return np.asarray((rows.T * variance) @ rows / (len(rows) * count))
 
 
 def input_units(recipe: Recipe) -> NDArray[np.float64]:
