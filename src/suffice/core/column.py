@@ -262,6 +262,9 @@ def _places(
     if pa.types.is_dictionary(column.type):
         places, _ = _places(column.dictionary, levels, name)
         indices = column.indices
+        if not indices.null_count and len(places):
+            codes = places[indices.to_numpy()]
+            return codes, np.zeros(len(codes), bool)
         absent = np.asarray(indices.is_null().to_numpy(zero_copy_only=False), dtype=bool)
         taken = indices.fill_null(0).to_numpy(zero_copy_only=False)
         codes = places[taken].astype(np.int32) if len(places) else np.full(len(taken), -1, np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
@@ -76,15 +77,26 @@ class Encoder:
 
     def _plan(self, encoded: list[Measured | Coded]) -> Plan:
         parts = tuple(
-            Levels(part.offset, part.width)
-            if isinstance(part, Coded)
-            else Number(part.offset, part.centre, part.inverse)
+            (part.offset, part.width) if isinstance(part, Coded) else (part.offset, part.centre, part.inverse)
             for part in encoded
             if part.source != "intercept"
         )
         dimension = self.recipe.dimension
         intercept = dimension - 1 if self.recipe.intercept else None
-        return Plan(parts, dimension, self.recipe.unit(self.bits), intercept, self.saturate)
+        return _plan(parts, dimension, self.recipe.unit(self.bits), intercept, self.saturate)
+
+
+@lru_cache(maxsize=64)
+def _plan(
+    parts: tuple[tuple[int, int] | tuple[int, float, float], ...],
+    dimension: int,
+    unit: float,
+    intercept: int | None,
+    saturate: bool,  # noqa: FBT001
+) -> Plan:
+    """The same for every batch of a source, and not quick to check."""
+    told = tuple(Levels(*part) if len(part) == 2 else Number(*part) for part in parts)
+    return Plan(told, dimension, unit, intercept, saturate)
 
 
 def _columns(encoded: list[Measured | Coded]) -> list[Column]:

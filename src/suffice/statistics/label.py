@@ -54,16 +54,20 @@ class Classes:
     def codes(self, batch: pa.RecordBatch) -> NDArray[np.int8]:
         """The place of each row's label; a missing or unlisted label is refused with its row."""
         labels = batch.column(self.column)
-        if pa.types.is_dictionary(labels.type):
-            labels = labels.dictionary_decode()
+        coded = pa.types.is_dictionary(labels.type)
+        words = labels.dictionary if coded else labels
         try:
-            known = pa.array(self.values).cast(labels.type)
+            known = pa.array(self.values).cast(words.type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise SchemaError(
-                f"The label {self.column!r} holds {labels.type}, and the classes are {list(self.values)!r}. "
+                f"The label {self.column!r} holds {words.type}, and the classes are {list(self.values)!r}. "
                 "State classes of the column's own type."
             ) from error
-        places = pc.index_in(labels, value_set=known)
+        if not coded and (quick := _one_of_two(labels, known)) is not None:
+            return quick
+        places = pc.index_in(words, value_set=known)
+        if coded:
+            places = pc.take(places, labels.indices)
         if places.null_count:
             row = int(np.argmax(places.is_null().to_numpy(zero_copy_only=False)))
             got = labels[row].as_py()
@@ -74,3 +78,12 @@ class Classes:
         return np.asarray(
             places.to_numpy(zero_copy_only=False), dtype=np.int8 if len(self.values) < 128 else np.int32
         )
+
+
+def _one_of_two(labels: pa.Array, known: pa.Array) -> NDArray[np.int8] | None:
+    """Whether each label is the second of two whole numbers; None where some are neither, or missing."""
+    if len(known) != 2 or labels.null_count or not pa.types.is_integer(labels.type):
+        return None
+    values, (first, second) = labels.to_numpy(), known.to_numpy()
+    positive = values == second
+    return positive.view(np.int8) if (positive | (values == first)).all() else None

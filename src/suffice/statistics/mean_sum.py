@@ -114,7 +114,7 @@ class MeanSum:
         labels = 2 * codes - 1 if self.binary else codes
         norm, kinds = self.bound.norm, len(self.classes.values)
         sums = self.encoder.sums(batch, labels, norm, self.radius, None if self.binary else kinds)
-        counts = np.bincount(codes, minlength=kinds)
+        counts = _counted(codes, kinds)
         return self.merge(state, State(counts, sums.totals, sums.feature_sum, sums.fingerprint, sums.reach))
 
     def merge(self, one: State, two: State) -> State:
@@ -255,6 +255,14 @@ _KNOWN_ROWS = (
 _STATED = "bounds, centres, scales and levels were stated without looking at protected values"
 _CALENDAR = "release times and editions were not chosen by looking at protected values"
 _VALID = "the rows passed validation; a refusal is seen by the owner alone"
+
+
+def _counted(codes: NDArray[np.int8], kinds: int) -> NDArray[np.int64]:
+    """How many rows there are of each class."""
+    if kinds > 2:
+        return np.bincount(codes, minlength=kinds).astype(np.int64)
+    second = int(np.count_nonzero(codes))
+    return np.array([len(codes) - second, second])
 
 
 def _norms(row: tuple[int, int, int]) -> Sensitivity:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 import numpy as np
 
@@ -21,24 +21,36 @@ __all__ = ["PublicNorms", "Sample"]
 
 SAMPLE = 1_000_000
 
+Piece: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.uint64]]"
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Norms and hashes of the rows that the threshold keeps, the number of all rows, and the largest norm."""
+    """Norms and hashes, in pieces, of the rows that the threshold keeps; how many rows; the largest norm.
+
+    `halvings` says how often the threshold was halved: what is kept has a hash below 2^(64 - halvings).
+    """
 
     count: int
     largest: int
-    norms: NDArray[np.int64]
-    hashes: NDArray[np.uint64]
+    pieces: tuple[Piece, ...] = ()
+    halvings: int = 0
 
-    def thinned(self) -> Sample:
-        """Only the rows whose hash lies under the threshold for this many rows."""
-        halvings = max(0, math.ceil(math.log2(self.count / SAMPLE))) if self.count > SAMPLE else 0
-        if not halvings:
-            return self
-        kept = self.hashes < np.uint64(2 ** (64 - halvings))
-        return Sample(self.count, self.largest, self.norms[kept], self.hashes[kept])
+    def norms(self) -> NDArray[np.int64]:
+        """The norms that were kept."""
+        return np.concatenate([np.zeros(0, np.int64), *(norms for norms, _ in self.pieces)])
+
+    def thinned(self, halvings: int) -> tuple[Piece, ...]:
+        """Only the rows whose hash lies under the threshold; one piece of them, where it was raised."""
+        if halvings == self.halvings:
+            return self.pieces
+        limit = np.uint64(2 ** (64 - halvings))
+        kept = [(norms[hashes < limit], hashes[hashes < limit]) for norms, hashes in self.pieces]
+        if not kept:
+            return ()
+        norms, hashes = zip(*kept, strict=True)
+        return ((np.concatenate(norms), np.concatenate(hashes)),)
 
 
 @final
@@ -59,21 +71,19 @@ class PublicNorms:
 
     def init(self) -> Sample:
         """No rows."""
-        return Sample(0, 0, np.zeros(0, np.int64), np.zeros(0, np.uint64))
+        return Sample(0, 0)
 
     def update(self, state: Sample, batch: pa.RecordBatch) -> Sample:
         """These rows too."""
         norms, hashes = self.encoder.norms(batch, self.norm)
-        return self.merge(state, Sample(len(norms), int(norms.max(initial=0)), norms, hashes))
+        return self.merge(state, Sample(len(norms), int(norms.max(initial=0)), ((norms, hashes),)))
 
     def merge(self, one: Sample, two: Sample) -> Sample:
         """The rows of both."""
-        return Sample(
-            one.count + two.count,
-            max(one.largest, two.largest),
-            np.concatenate([one.norms, two.norms]),
-            np.concatenate([one.hashes, two.hashes]),
-        ).thinned()
+        count = one.count + two.count
+        halvings = math.ceil(math.log2(count / SAMPLE)) if count > SAMPLE else 0
+        pieces = one.thinned(halvings) + two.thinned(halvings)
+        return Sample(count, max(one.largest, two.largest), pieces, halvings)
 
     def quantile(self, state: Sample, level: float) -> int:
         """The ⌈level·n⌉-th smallest norm, at least one grid unit."""
@@ -81,6 +91,6 @@ class PublicNorms:
             raise InputError("The source has no rows, so there is no radius to read off them.")
         if level >= 1:
             return max(1, state.largest)
-        kept = state.norms
+        kept = state.norms()
         place = max(1, math.ceil(level * len(kept)))
         return max(1, int(np.partition(kept, place - 1)[place - 1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -214,7 +215,7 @@ def _places(column: Number | Levels) -> list[int]:
 
 
 def _check_number(column: Number) -> None:
-    if not (np.isfinite(column.centre) and np.isfinite(column.inverse) and column.inverse != 0):
+    if not (math.isfinite(column.centre) and math.isfinite(column.inverse) and column.inverse != 0):
         raise InputError(
             f"centre and inverse are finite, inverse not 0; got {column.centre!r} and {column.inverse!r}"
         )
