@@ -114,7 +114,9 @@ def sigmoid(margins: np.ndarray) -> np.ndarray:
     return 1.0 / (1.0 + np.exp(-margins))
 
 
-def once(cell: Cell, truth: np.ndarray, target: np.ndarray, seed: int) -> tuple[np.ndarray, bool, np.ndarray]:
+def once(
+    cell: Cell, truth: np.ndarray, target: np.ndarray, seed: int, alpha: float | str
+) -> tuple[np.ndarray, bool, np.ndarray]:
     """Which coordinates one repeat covers, whether it gave an interval, and the standardised errors."""
     rng = np.random.default_rng([seed, cell.rows, cell.columns])
     rows = cell.draw(rng)
