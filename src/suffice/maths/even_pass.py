@@ -13,6 +13,7 @@ from suffice.core.errors import InputError
 from suffice.maths import kernels
 from suffice.maths.kernels import EVEN, EvenLoss
 from suffice.maths.linear_odd import LOSSES, LinearOdd
+from suffice.maths.piece import in_pieces
 
 Array: TypeAlias = NDArray[np.float64]
 Block: TypeAlias = NDArray[np.floating]
@@ -50,15 +51,15 @@ def even_pass(
     for block in row_blocks(X) if name is None else parts(X):
         share = None if weights is None else weights[count : count + len(block)]
         count += len(block)
-        part = (
-            _terms(loss, np.asarray(block, dtype=np.float64), theta, want_hessian, share)
+        for part in (
+            [_terms(loss, np.asarray(block, dtype=np.float64), theta, want_hessian, share)]
             if name is None
-            else kernels.even_pass(name, block, theta, weights=share, want_hessian=want_hessian)
-        )
-        value += part[0]
-        gradient += part[1]
-        if hessian is not None and part[2] is not None:
-            hessian += part[2]
+            else _passes(name, block, theta, want_hessian, share)
+        ):
+            value += part[0]
+            gradient += part[1]
+            if hessian is not None and part[2] is not None:
+                hessian += part[2]
     if count == 0:
         msg = "there are no rows to learn from"
         raise InputError(msg)
@@ -92,6 +93,22 @@ def parts(X: Rows) -> Iterable[Block]:
 def _kernel(loss: LinearOdd) -> EvenLoss | None:
     """The name of the kernel for this loss; a loss of one's own has none, whatever it is called."""
     return next((name for name in EVEN if LOSSES[name] == loss), None)
+
+
+def _passes(
+    name: EvenLoss,
+    block: Block,
+    theta: Array,
+    want_hessian: bool,  # noqa: FBT001
+    share: Array | None,
+) -> list[tuple[float, Array, Array | None]]:
+    """The kernel over each piece of a block."""
+
+    def run(piece: slice) -> tuple[float, Array, Array | None]:
+        weights = None if share is None else share[piece]
+        return kernels.even_pass(name, block[piece], theta, weights=weights, want_hessian=want_hessian)
+
+    return in_pieces(len(block), run)
 
 
 def _terms(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from suffice.core.errors import InputError
 from suffice.maths import kernels
 from suffice.maths.even_pass import Rows, parts, row_blocks
+from suffice.maths.piece import in_pieces
 
 Array: TypeAlias = NDArray[np.float64]
 Farthest: TypeAlias = Callable[[Array], Array]
@@ -36,7 +37,7 @@ class Zonotope:
         """A point of Z farthest along u."""
         total, count = np.zeros(len(u)), 0
         for part in parts(self.X):
-            total += kernels.sign_pass(part, u)[1]
+            total += _corner(part, u)
             count += len(part)
         return total / _some(count)
 
@@ -130,6 +131,12 @@ def project(
     if inside:
         return Projection(target.copy(), gap, inside, np.zeros_like(target), passes, converged)
     return Projection(point, gap, inside, -_turned(root, point - target), passes, converged)
+
+
+def _corner(rows: NDArray[np.floating], u: Array) -> Array:
+    """The sum of the rows, each with the sign of its product with u."""
+    corners = in_pieces(len(rows), lambda piece: kernels.sign_pass(rows[piece], u)[1])
+    return np.asarray(np.sum(corners, axis=0))
 
 
 def _nearest(corners: Array, weights: Array, target: Array, root: Array | None) -> tuple[Array, Array]:
