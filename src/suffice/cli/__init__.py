@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from suffice.cli import keys, ledger
+from suffice.cli.audit import audit
 from suffice.cli.check import check
 from suffice.cli.fit import fit
 from suffice.cli.output import EXITS
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (check, release, show, verify, fit, predict):
+for verb in (check, release, show, verify, fit, predict, audit):
     app.command(name=verb.__name__)(verb)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(keys.app, name="keys")
