@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from suffice.accounting.ledger import Ledger as Ledger
+    from suffice.auditing import audit as audit
     from suffice.core import laws as laws
     from suffice.core.bounds import Bound as Bound
     from suffice.core.bounds import Radius as Radius
@@ -84,13 +85,14 @@ _HOMES = {
     "Release": "releases.release",
     "Table": "sources.table",
     "ZeroConcentratedDP": "core.guarantees",
+    "audit": "auditing",
     "fold": "core.fold",
     "load": "releases.release",
     "load_model": "learners.model",
     "new_keys": "releases.seal",
     "save_model": "learners.model",
 }
-_ROOMS = {"laws": "core.laws", "learners": "learners", "mechanisms": "mechanisms"}
+_ROOMS = {"auditing": "auditing", "laws": "core.laws", "learners": "learners", "mechanisms": "mechanisms"}
 
 __all__ = [*sorted(_HOMES), *sorted(_ROOMS)]  # noqa: PLE0604  computed from the table above
 
