@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from suffice.core.errors import InputError
-from suffice.maths.even_pass import even_pass, narrowed
+from suffice.maths.even_pass import even_pass, narrowed, second_moment
 from suffice.maths.linear_odd import LOSSES, LinearOdd
 
 
@@ -62,3 +62,12 @@ def test_rows_are_narrowed_where_that_loses_nothing_and_only_there():
     assert (narrowed(grid).astype(np.float64) == grid).all()
     grid[700, 3] += 2.0**-40
     assert narrowed(grid) is grid
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_the_second_moment_is_the_weighted_mean_of_outer_squares(kind):
+    X, _, weights = rows(kind)
+    wide = X.astype(np.float64)
+    told = (wide.T * weights) @ wide / len(X)
+    np.testing.assert_allclose(second_moment(X, 5, weights), told, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(second_moment([X[:7], X[7:]], 5), wide.T @ wide / len(X), rtol=1e-12)

@@ -13,7 +13,7 @@ from suffice.core.moments import Block, Isotropic
 from suffice.learners.class_strength import choose_classes
 from suffice.learners.evidence import Evidence
 from suffice.learners.strength import choose
-from suffice.maths.even_pass import narrowed
+from suffice.maths.even_pass import Rows, narrowed, second_moment
 from suffice.maths.minimise import minimise
 from suffice.maths.softmax import minimise_softmax
 from suffice.maths.zonotope import ClassZonotope, Zonotope, project
@@ -91,10 +91,11 @@ def one_class(evidence: Evidence, k: int) -> Evidence:
 
 
 def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
-    mean, alpha, reason, gap, inside = _target(evidence, loss, penalty)
+    rows = narrowed(evidence.rows)
+    mean, alpha, reason, gap, inside = _target(evidence, rows, loss, penalty)
     best = minimise(
         loss,
-        narrowed(evidence.rows),
+        rows,
         mean,
         alpha=alpha,
         l1_ratio=penalty.l1_ratio,
@@ -106,7 +107,7 @@ def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
 
 
 def _target(
-    evidence: Evidence, loss: LinearOdd, penalty: Penalty
+    evidence: Evidence, rows: Rows, loss: LinearOdd, penalty: Penalty
 ) -> tuple[NDArray[np.float64], float, str, float, bool]:
     """The mean to fit, the strength, why, and whether the noisy mean was one that labels could give.
 
@@ -121,9 +122,9 @@ def _target(
         chosen = choose(evidence.rows, evidence.mean, evidence.covariance, loss, count=evidence.count)
         alpha, reason = (chosen.alpha, chosen.reason) if given is None else (given, "given")
         return evidence.mean, alpha, reason, 0.0, True
-    zonotope, radius = Zonotope(narrowed(evidence.rows)), _longest(evidence.rows)
+    zonotope, radius = Zonotope(rows), _longest(evidence.rows)
     replaced = given is None and penalty.l1_ratio == 0
-    raw = project(on_span(evidence.rows, evidence.mean), zonotope, radius=radius, until_separated=replaced)
+    raw = project(on_span(rows, evidence.mean), zonotope, radius=radius, until_separated=replaced)
     inside = raw.inside or loss.existence == "span"
     if given is not None:
         return raw.point, given, "given", raw.gap, inside
@@ -134,9 +135,9 @@ def _target(
     return found.point, chosen.light, chosen.reason, found.gap, inside
 
 
-def on_span(rows: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+def on_span(rows: Rows, mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mean without its part in directions in which no row lies; noise alone can have put it there."""
-    values, directions = np.linalg.eigh(rows.T @ rows / len(rows))
+    values, directions = np.linalg.eigh(second_moment(rows, len(mean)))
     kept = directions[:, values > _RANK * values[-1]]
     return np.asarray(kept @ (kept.T @ mean))
 

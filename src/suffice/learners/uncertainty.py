@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.core.column import Numeric
 from suffice.core.errors import InputError
-from suffice.maths.even_pass import even_pass
+from suffice.maths.even_pass import even_pass, second_moment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,14 +50,14 @@ def label_covariance(evidence: Evidence, loss: LinearOdd, theta: NDArray[np.floa
     variance = np.ones(len(evidence.rows))
     if loss.link is not None:
         variance = 1.0 - (2.0 * loss.probability(evidence.rows @ theta) - 1.0) ** 2
-    rows, count = evidence.rows, evidence.count
+    rows, count, width = evidence.rows, evidence.count, evidence.rows.shape[1]
     if evidence.sampled:
         mean = even_pass(loss, rows, theta, False).gradient * 2.0 / loss.a
         share = 1.0 / count + 1.0 / len(rows)
-        return -(rows.T * variance) @ rows / len(rows) ** 2 - np.outer(mean, mean) * share
+        return -second_moment(rows, width, variance) / len(rows) - np.outer(mean, mean) * share
     if evidence.weights is not None:
         variance = variance * evidence.weights**2
-    return np.asarray((rows.T * variance) @ rows / (len(rows) * count))
+    return second_moment(rows, width, variance) / count
 
 
 def input_units(recipe: Recipe) -> NDArray[np.float64]:
