@@ -82,9 +82,12 @@ class Join:
     @property
     def assumes(self) -> tuple[str, ...]:
         """What a guarantee on these rows rests on, in words."""
+        sides = (self.labels, self.features)
+        held = tuple(text for side in sides for text in getattr(side, "assumes", ()))
         if self.unmatched == "refuse":
-            return ()
-        return ("rows without a partner were left out; which keys have a partner is known to the reader",)
+            return held
+        dropped = "rows without a partner were left out; which keys have a partner is known to the reader"
+        return (*held, dropped)
 
     @property
     def key_columns(self) -> tuple[str, ...]:
