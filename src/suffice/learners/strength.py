@@ -75,17 +75,12 @@ def choose(
     how many rows the mean is a mean of. `projected` says that the fit will use the projection of the mean
     onto the zonotope. About a thousand rows are looked at, chosen by their values and not by their place.
     """
-    noise = covariance.dense()
-    if noise.shape != (len(mean), len(mean)):
-        raise InputError(
-            f"the covariance must be {len(mean)} by {len(mean)}, got {noise.shape[0]} by {noise.shape[1]}"
-        )
-    case, axes, unit = _reduce(spread(features, _ROWS), mean, noise, count)
+    case, axes, unit = _reduce(spread(features, _ROWS), mean, _dense(covariance, len(mean)), count)
     point = project(case.mean, Zonotope(case.rows), radius=1.0).point if projected else case.mean
     beliefs = _beliefs(case)
     weights = _weights(beliefs)
-    expected: Array = weights @ np.stack([belief.mean for belief in beliefs])
-    signal = float(np.exp(weights @ np.log([belief.signal for belief in beliefs])))
+    label, signal = _mixed(beliefs, weights)
+    expected = label @ case.rows / len(case.rows)
     alpha, risk = (
         _scale(point, expected, loss)
         if loss.existence == "penalty"
@@ -101,6 +96,25 @@ def choose(
         axes @ _over_all(features, case, axes / unit, beliefs, weights) * unit,
         (alpha if loss.existence == "penalty" else _LIGHT) * unit**2,
     )
+
+
+def believe(rows: Array, mean: Array, covariance: Covariance, *, count: int) -> tuple[Array, float]:
+    """The expected label of each of these rows given the release, between -1 and 1, and the signal.
+
+    The same posterior as that of `choose`, and no search: for who has several means to weigh.
+    """
+    case, _, _ = _reduce(rows, mean, _dense(covariance, len(mean)), count)
+    beliefs = _beliefs(case)
+    return _mixed(beliefs, _weights(beliefs))
+
+
+def _dense(covariance: Covariance, width: int) -> Array:
+    noise = covariance.dense()
+    if noise.shape != (width, width):
+        raise InputError(
+            f"the covariance must be {width} by {width}, got {noise.shape[0]} by {noise.shape[1]}"
+        )
+    return noise
 
 
 def spread(features: Rows, most: int) -> Array:
@@ -159,13 +173,16 @@ def _reason(loss: LinearOdd, risk: float, signal: float, case: _Case) -> str:
 @final
 @dataclass(frozen=True, slots=True)
 class _Belief:
-    """A Gaussian N(centre, precision^-1) of the parameter, given a prior logit of deviation `signal`."""
+    """A Gaussian N(centre, precision^-1) of the parameter, given a prior logit of deviation `signal`.
+
+    `label` is the expected label of each row under it.
+    """
 
     signal: float
     centre: Array
     precision: Array
     evidence: float
-    mean: Array
+    label: Array
 
 
 def _beliefs(case: _Case) -> list[_Belief]:
@@ -188,6 +205,7 @@ class _Line:
     random add 2 slope / count to the covariance of the noise.
     """
 
+    label: Array
     mean: Array
     slope: Array
     shrink: Array
@@ -199,7 +217,7 @@ class _Line:
         shrink = 1.0 / np.sqrt(1.0 + np.pi * doubt / 8.0)
         label = np.tanh(shrink * (rows @ centre) / 2.0)
         steep = shrink * (1.0 - label**2) / 2.0
-        return cls(label @ rows / len(rows), (rows * steep[:, None]).T @ rows / len(rows), shrink)
+        return cls(label, label @ rows / len(rows), (rows * steep[:, None]).T @ rows / len(rows), shrink)
 
 
 def _over_all(features: Rows, case: _Case, turn: Array, beliefs: list[_Belief], weights: Array) -> Array:
@@ -246,7 +264,7 @@ def _linearise(case: _Case, prior: Array, centre: Array, precision: Array, signa
         share = min(_DAMPING, 2.0 / max(float(np.sqrt(np.mean(move**2))), 1e-300))
         centre = centre + share * step
         precision = share * target + (1.0 - share) * precision
-    return _Belief(signal, centre, precision, _evidence(case, line, prior, centre, precision), line.mean)
+    return _Belief(signal, centre, precision, _evidence(case, line, prior, centre, precision), line.label)
 
 
 def _evidence(case: _Case, line: _Line, prior: Array, centre: Array, precision: Array) -> float:
@@ -266,6 +284,12 @@ def _weights(beliefs: list[_Belief]) -> Array:
     logs = np.array([belief.evidence + np.log(belief.signal) for belief in beliefs])
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+
+def _mixed(beliefs: list[_Belief], weights: Array) -> tuple[Array, float]:
+    """Expected labels, and the signal, over all strengths of signal."""
+    label: Array = weights @ np.stack([belief.label for belief in beliefs])
+    return label, float(np.exp(weights @ np.log([belief.signal for belief in beliefs])))
 
 
 def _search(rows: Array, point: Array, expected: Array, loss: LinearOdd) -> tuple[float, float]:
