@@ -25,10 +25,12 @@ def exp_below(power: Fraction) -> Fraction:
     return value * (1 - _SLACK)
 
 
-def log_above(number: Fraction) -> float:
-    """The least double, or nearly, that is at least the natural logarithm of a number of 1 or more."""
-    value = Fraction(*_WORK.ln(_decimal(number)).as_integer_ratio())
-    return above(value + _SLACK * (1 + abs(value))) if number > 1 else 0.0
+def log_above(number: Fraction, times: int = 1) -> float:
+    """A double, hardly too large, that is at least `times` the natural logarithm of a number."""
+    if number <= 1:
+        return 0.0
+    value = times * Fraction(*_WORK.ln(_decimal(number)).as_integer_ratio())
+    return above(value + _SLACK * (times + value))
 
 
 def above(number: Fraction) -> float:

@@ -118,6 +118,12 @@ class RandomizedResponse:
         one_hot = codes[..., None] == np.arange(len(self.labels))
         return np.asarray((one_hot - noise) / self.copied())
 
+    def variance(self) -> float:
+        """The total variance of one unbiased answer at the worst truth."""
+        noise, truth = np.array(_noise(self)) / WHOLE, self.copied()
+        own = noise + truth
+        return float(((noise * (1 - noise)).sum() + (own * (1 - own) - noise * (1 - noise)).max()) / truth**2)
+
 
 def _noise(channel: RandomizedResponse) -> list[int]:
     """For each label the count, over 2^53, of being drawn whatever the truth is.
