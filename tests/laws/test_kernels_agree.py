@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suffice.core.errors import InputError
 from suffice.maths import kernels
 from suffice.maths.kernels import LIMIT, Column, Levels, Number, Offence, Plan, reference
 
@@ -173,7 +174,26 @@ def test_norms_encodings_and_second_moments_agree_bit_for_bit(wild, data):
     same("row_norms", plan, columns, norm)
     same("encode", plan, columns)
     same("encode", plan, columns, radius, norm)
+    same("vectors", plan, columns, radius=radius, norm=norm, scale=2.0**-20)
     same("second_moment", plan, columns, radius=radius, norm=norm)
+
+
+def test_vectors_are_the_clipped_rows_exactly_with_the_witness_of_the_fold():
+    rng = np.random.default_rng(8)
+    table = rng.integers(-LIMIT, LIMIT, (700, 3), endpoint=True)
+    table[0] = LIMIT, -LIMIT, LIMIT - 1
+    plan = Plan((Number(0), Number(1), Number(2)), 4, 1.0, intercept=3)
+    columns = [Column(table[:, j]) for j in range(3)]
+    for radius in (2**22, 2**40):
+        found = kernels.vectors(plan, columns, radius=radius, scale=2.0**-22)
+        rows = kernels.encode(plan, columns, radius, 2)
+        assert found.rows.dtype == np.float32
+        assert (found.rows.astype(np.float64) * 2.0**22 == rows).all()
+        sums = kernels.mean_fold(plan, columns, np.ones(700, np.int8), radius=radius)
+        assert found.fingerprint == sums.fingerprint
+        assert (found.feature_sum == sums.feature_sum).all()
+    with pytest.raises(InputError, match="power of two"):
+        kernels.vectors(plan, columns, radius=1, scale=0.3)
 
 
 @given(radius=st.integers(1, 2**25), spread=st.integers(0, 24), seed=st.integers(0, 2**32 - 1))

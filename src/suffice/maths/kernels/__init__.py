@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from suffice.maths.kernels import reference
 from suffice.maths.kernels.block import EVEN, STRIPE, EvenLoss
-from suffice.maths.kernels.plan import LIMIT, Column, Levels, Number, Offence, Plan, Sums, lanes
+from suffice.maths.kernels.plan import LIMIT, Column, Levels, Number, Offence, Plan, Sums, Vectors, lanes
 
 try:
     from suffice.maths.kernels import compiled as chosen
@@ -26,6 +26,7 @@ rado_subsets = chosen.rado_subsets
 row_norms = chosen.row_norms
 second_moment = chosen.second_moment
 sign_pass = chosen.sign_pass
+vectors = chosen.vectors
 
 __all__ = [
     "COMPILED",
@@ -39,6 +40,7 @@ __all__ = [
     "Offence",
     "Plan",
     "Sums",
+    "Vectors",
     "encode",
     "even_pass",
     "lanes",
@@ -48,4 +50,5 @@ __all__ = [
     "row_norms",
     "second_moment",
     "sign_pass",
+    "vectors",
 ]

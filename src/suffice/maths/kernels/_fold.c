@@ -162,7 +162,7 @@ static PyObject *finished(Job *job, PyObject *prints)
 
 /* fold(words, reals, columns, (rows, width, level, intercept, saturate, norm, witness, classes, radius),
  *      unit, (starts, multipliers), labels, label_size, (totals, clipped, feature_sum, norms, hashes, encoded,
- *      high, low, reach)) -> None | (print, print) | (row, column, reason) */
+ *      high, low, reach), scale) -> None | (print, print) | (row, column, reason) */
 static PyObject *fold(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -171,10 +171,10 @@ static PyObject *fold(PyObject *self, PyObject *args)
     Job job = {0};
     Buffers held = {0};
     char *memory = NULL;
-    if (!PyArg_ParseTuple(args, "OOO!(LLLLiiiiL)d(OO)Oi(OOOOOOOOO)", &words, &reals, &PyTuple_Type, &columns, &rows,
+    if (!PyArg_ParseTuple(args, "OOO!(LLLLiiiiL)d(OO)Oi(OOOOOOOOO)f", &words, &reals, &PyTuple_Type, &columns, &rows,
                           &width, &level, &intercept, &job.saturate, &job.norm, &job.witness, &job.classes, &radius,
                           &job.unit, &starts, &multipliers, &labels, &job.label_size, &out[0], &out[1], &out[2],
-                          &out[3], &out[4], &out[5], &out[6], &out[7], &out[8]))
+                          &out[3], &out[4], &out[5], &out[6], &out[7], &out[8], &job.scale))
         return NULL;
     job.rows = rows, job.width = width, job.level = level, job.intercept = intercept, job.radius = radius;
     job.count = PyTuple_Size(columns);

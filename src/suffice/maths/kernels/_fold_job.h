@@ -35,6 +35,7 @@ typedef struct {
     int64_t *totals, *clipped, *feature_sum, *norms, *reach; /* reach: largest 1-norm, squared 2-norm, max norm */
     uint64_t *hashes, prints[2];
     int32_t *encoded;
+    float scale; /* rows as float32 multiples of it; 0: as whole numbers */
     int64_t *high, *low;
     int64_t block;
     /* one block's scratch */

@@ -452,6 +452,10 @@ INLINE void write_rows(Job *job, int64_t start, int64_t n)
     }
     for (int64_t i = 0; job->intercept >= 0 && i < n; i++)
         rows[i * width + job->intercept] = job->level_short[i];
+    for (int64_t at = 0; job->scale != 0 && at < n * width; at++) {
+        float real = (float)rows[at] * job->scale; /* as wide as what it takes the place of */
+        memcpy(&rows[at], &real, sizeof real);
+    }
 }
 
 /* ---- second moments ---------------------------------------------------------------------- */

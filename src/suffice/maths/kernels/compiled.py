@@ -27,8 +27,10 @@ from suffice.maths.kernels.plan import (
     Plan,
     Reason,
     Sums,
+    Vectors,
     check_labels,
     check_radius,
+    check_scale,
     lanes,
     row_count,
 )
@@ -42,6 +44,7 @@ __all__ = [
     "row_norms",
     "second_moment",
     "sign_pass",
+    "vectors",
 ]
 
 _UNBOUNDED = 1 << 40  # no norm of a row reaches it
@@ -57,6 +60,19 @@ def encode(
     encoded = np.zeros((row_count(plan, columns), plan.width), dtype=np.int32)
     found = _fold_with(plan, columns, _UNBOUNDED if radius is None else radius, norm, encoded=encoded)
     return found if isinstance(found, Offence) else encoded
+
+
+def vectors(
+    plan: Plan, columns: Sequence[Column], *, radius: int, norm: Norm = 2, scale: float
+) -> Vectors | Offence:
+    """The clipped rows times a power of two, exact as float32, and the witness of the rows before."""
+    check_radius(radius, norm)
+    rows = np.zeros((row_count(plan, columns), plan.width), dtype=np.float32)
+    feature_sum = np.zeros(plan.width, np.int64)
+    found = _fold_with(
+        plan, columns, radius, norm, scale=check_scale(scale), encoded=rows, feature_sum=feature_sum
+    )
+    return found if isinstance(found, Offence) else Vectors(rows, feature_sum, found or (0, 0))
 
 
 def row_norms(
@@ -178,6 +194,7 @@ def _fold_with(
     radius: int,
     norm: Norm,
     labels: tuple[NDArray[Any] | None, int] = (None, 0),
+    scale: float = 0.0,
     **outputs: NDArray[Any] | None,
 ) -> tuple[int, int] | Offence | None:
     """Run the pass; the outputs that are named are written."""
@@ -203,6 +220,7 @@ def _fold_with(
         given,
         1 if given is None else given.dtype.itemsize,
         tuple(outputs.get(name) for name in _OUTPUTS),
+        scale,
     )
     return Offence(*found) if found is not None and len(found) == 3 else found
 

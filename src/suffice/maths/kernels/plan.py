@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from suffice.core.bounds import Norm
 from suffice.core.errors import InputError
 
-__all__ = ["LIMIT", "Column", "Levels", "Number", "Offence", "Plan", "Sums", "lanes"]
+__all__ = ["LIMIT", "Column", "Levels", "Number", "Offence", "Plan", "Sums", "Vectors", "lanes"]
 
 LIMIT = 1 << 24
 MOST_COORDINATES = 1 << 14
@@ -151,6 +151,16 @@ class Sums:
     fingerprint: tuple[int, int] | None = None
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """Clipped rows as float32 multiples of a power of two, and the witness of the rows before clipping."""
+
+    rows: NDArray[np.float32]
+    feature_sum: NDArray[np.int64]
+    fingerprint: tuple[int, int]
+
+
 def row_count(plan: Plan, columns: Sequence[Column]) -> int:
     """How many rows the columns hold; all the same, and as many columns as the plan has."""
     if len(columns) != len(plan.columns):
@@ -172,6 +182,13 @@ def check_radius(radius: int, norm: Norm) -> None:
         raise InputError(f"a radius is at least one grid unit, got {radius}")
     if norm not in {1, 2, "inf"}:
         raise InputError(f"norm is 1, 2 or 'inf', got {norm!r}")
+
+
+def check_scale(scale: float) -> float:
+    """A power of two by which whole numbers of at most 2^24 stay exact as float32."""
+    if not 2.0**-100 <= scale <= 1.0 or math.frexp(scale)[0] != 0.5:
+        raise InputError(f"a scale is a power of two from 2^-100 to 1, got {scale!r}")
+    return scale
 
 
 def check_labels(labels: NDArray[np.signedinteger], rows: int) -> NDArray[np.signedinteger]:

@@ -27,8 +27,10 @@ from suffice.maths.kernels.plan import (
     Plan,
     Reason,
     Sums,
+    Vectors,
     check_labels,
     check_radius,
+    check_scale,
     finalise,
     lanes,
     row_count,
@@ -44,6 +46,7 @@ __all__ = [
     "row_norms",
     "second_moment",
     "sign_pass",
+    "vectors",
 ]
 
 Rows: TypeAlias = NDArray[np.int64]
@@ -68,6 +71,24 @@ def encode(
             return block
         encoded[start : start + _BLOCK] = block if radius is None else clip(block, norm, radius)
     return encoded
+
+
+def vectors(
+    plan: Plan, columns: Sequence[Column], *, radius: int, norm: Norm = 2, scale: float
+) -> Vectors | Offence:
+    """The clipped rows times a power of two, exact as float32, and the witness of the rows before."""
+    check_radius(radius, norm)
+    factor, rows = np.float32(check_scale(scale)), row_count(plan, columns)
+    clipped = np.zeros((rows, plan.width), dtype=np.float32)
+    feature_sum, prints = np.zeros(plan.width, np.int64), np.zeros(2, np.uint64)
+    for start in range(0, rows, _BLOCK):
+        block = _block(plan, columns, start, min(start + _BLOCK, rows))
+        if isinstance(block, Offence):
+            return block
+        clipped[start : start + _BLOCK] = clip(block, norm, radius).astype(np.float32) * factor
+        feature_sum += block.sum(axis=0)
+        prints += row_hashes(block).sum(axis=1, dtype=np.uint64)
+    return Vectors(clipped, feature_sum, (int(prints[0]), int(prints[1])))
 
 
 def row_norms(
