@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from suffice.core.units import RecordOf as RecordOf
     from suffice.learners.model import load_model as load_model
     from suffice.learners.model import save_model as save_model
+    from suffice.learners.tuning import tune as tune
     from suffice.maths.linear_odd import LinearOdd as LinearOdd
     from suffice.mechanisms import Cube as Cube
     from suffice.mechanisms import Exact as Exact
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from suffice.sources.csv import CSV as CSV
     from suffice.sources.duckdb import DuckDB as DuckDB
     from suffice.sources.feather import Feather as Feather
+    from suffice.sources.feature import Features as Features
     from suffice.sources.join import Join as Join
     from suffice.sources.parquet import Parquet as Parquet
     from suffice.sources.table import Table as Table
@@ -64,6 +66,7 @@ _HOMES = {
     "Exact": "mechanisms",
     "FeatureOf": "core.units",
     "Feather": "sources.feather",
+    "Features": "sources.feature",
     "Gaussian": "mechanisms",
     "Hashed": "core.column",
     "Join": "sources.join",
@@ -91,8 +94,15 @@ _HOMES = {
     "load_model": "learners.model",
     "new_keys": "releases.seal",
     "save_model": "learners.model",
+    "tune": "learners.tuning",
 }
-_ROOMS = {"auditing": "auditing", "laws": "core.laws", "learners": "learners", "mechanisms": "mechanisms"}
+_ROOMS = {
+    "auditing": "auditing",
+    "features": "features",
+    "laws": "core.laws",
+    "learners": "learners",
+    "mechanisms": "mechanisms",
+}
 
 __all__ = [*sorted(_HOMES), *sorted(_ROOMS)]  # noqa: PLE0604  computed from the table above
 

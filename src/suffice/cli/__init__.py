@@ -12,6 +12,7 @@ from suffice.cli.output import EXITS
 from suffice.cli.predict import predict
 from suffice.cli.release import release
 from suffice.cli.show import show
+from suffice.cli.tune import tune
 from suffice.cli.verify import verify
 
 __all__ = ["app", "main"]
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (check, release, show, verify, fit, predict, audit):
+for verb in (check, release, show, verify, fit, tune, predict, audit):
     app.command(name=verb.__name__)(verb)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(keys.app, name="keys")

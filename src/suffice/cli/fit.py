@@ -14,7 +14,7 @@ from suffice.cli.option import Decimal, Delimiter, Encoding, Json, Null, Overwri
 from suffice.cli.output import Output, columns, reported
 from suffice.core.errors import InputError, UnsupportedPair
 
-__all__ = ["fit"]
+__all__ = ["fit", "strength"]
 
 _Row = dict[str, str | float]
 
@@ -66,7 +66,7 @@ def fit(
         raise UnsupportedPair(f"A release of kind {loaded.kind} brings no recipe to learn with.")
     source = declared(data, Dialect(delimiter, decimal, encoding, tuple(null or ())), loaded.recipe)
     output = Output(as_json, quiet)
-    model = sf.learners.MeanOperatorClassifier(loss=loss, alpha=_strength(alpha))
+    model = sf.learners.MeanOperatorClassifier(loss=loss, alpha=strength(alpha))
     with output.progress("learning"):
         model.fit(source, loaded, rows=rows)
     table = _table(model, level)
@@ -74,7 +74,8 @@ def fit(
     output.report(_facts(model, out, level, table), _told(model, out, level, table))
 
 
-def _strength(written: str) -> float | str:
+def strength(written: str) -> float | str:
+    """A strength of regularisation as it is typed: a number, or noise."""
     if written == "noise":
         return written
     try:

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from suffice.learners.mean_operator import MeanOperatorClassifier
+from suffice.learners.tuning import tune
 
-__all__ = ["MeanOperatorClassifier"]
+__all__ = ["MeanOperatorClassifier", "tune"]
