@@ -1,68 +1,95 @@
-"""The strength of regularisation for several classes at once, from the same public facts as for two."""
+"""What to fit for several classes at once: class means, and the strength of regularisation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from suffice.learners.strength import choose, spread
+from suffice.learners.class_belief import ClassBelief, believe
+from suffice.maths.class_projection import project_classes
 from suffice.maths.softmax import SoftmaxObjective, minimise_softmax
-from suffice.maths.zonotope import ClassZonotope, project
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from suffice.core.moments import Isotropic
-    from suffice.maths.linear_odd import LinearOdd
+    from suffice.learners.evidence import Evidence
 
-__all__ = ["choose_classes"]
+__all__ = ["ClassTarget", "class_target"]
 
-_ROWS = 1000
 _LARGEST, _SMALLEST, _FACTOR = 10.0, 1e-8, 2.0
 _PATIENCE = 4
+_NEAR = (1e-7, 1e-3)
+_ENOUGH = (1e-6, 1e-3)
 
 
-def choose_classes(
-    rows: NDArray[np.float64],
-    signed: list[tuple[NDArray[np.float64], Isotropic]],
-    means: NDArray[np.float64],
-    loss: LinearOdd,
-    *,
-    count: int,
-) -> tuple[float, str]:
-    """The alpha of least expected softmax risk, and why.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassTarget:
+    """The class means to fit, the strength and why; `gap` and `inside` are of the projected release."""
 
-    `signed` has for each class the mean of ±1 (this class or another) times the row, and the noise
-    of it. The expected risk given the release is linear in the class means, so each class's
-    posterior mean, found as for two classes, is all that is needed of the labels.
+    means: NDArray[np.float64]
+    alpha: float
+    reason: str
+    gap: float
+    inside: bool
+    start: NDArray[np.float64]
+
+
+def class_target(evidence: Evidence, alpha: float | None, l1_ratio: float) -> ClassTarget:
+    """A strength that is given goes with the release, moved to where labels could have put it.
+
+    Where it is ours to choose, the posterior mean takes the place of the release: it weighs the noise
+    once, so that its fit needs next to no penalty. Only a lasso is still given the release, and the
+    strength of least expected risk among fits of it.
     """
-    seen = spread(rows, _ROWS)
-    beliefs = [choose(rows, mean, noise, loss, count=count) for mean, noise in signed]
-    centre = seen.mean(axis=0)
-    expected = np.stack([(belief.mean + centre) / 2.0 for belief in beliefs])
-    expected += (centre - expected.sum(axis=0)) / len(expected)
-    kinds = len(means)
-    point = project(means.ravel(), ClassZonotope(seen, kinds)).point.reshape(kinds, -1)
-    alpha, risk = _search(seen, point, expected)
-    signal = float(np.exp(np.mean([np.log(belief.signal) for belief in beliefs])))
-    return alpha, (
-        f"least expected softmax risk, {risk:.3g}, given the noise and a signal of about {signal:.2g} logits "
-        f"for each of {kinds} classes, judged on {len(seen)} public rows"
+    rows, means = evidence.rows, evidence.mean
+    if alpha is not None:
+        point = project_classes(rows, means, tolerance=_tolerance(evidence, 0.1, _NEAR))
+        return ClassTarget(point.point, alpha, "given", point.gap, point.inside, point.theta)
+    variance = _contrast_variance(evidence)
+    belief = believe(rows, means, variance, count=evidence.count, sample=evidence.sampled)
+    if l1_ratio > 0:
+        point = project_classes(rows, means, tolerance=_tolerance(evidence, 0.1, _NEAR))
+        chosen, reason = _search(belief, point.point, _tolerance(evidence, 0.1, _NEAR))
+        return ClassTarget(point.point, chosen, reason, point.gap, point.inside, np.zeros_like(means))
+    theta = minimise_softmax(rows, belief.posterior, alpha=belief.light, tolerance=1e-6).theta
+    point = project_classes(rows, means, tolerance=_tolerance(evidence, 1.0, _ENOUGH), start=theta)
+    reason = (
+        f"fit to the posterior mean given the noise, at a signal of about {belief.signal:.2g} logits "
+        f"between {len(means)} classes, judged on {len(belief.seen)} public rows; what penalty is left is "
+        "for conditioning"
     )
+    return ClassTarget(belief.posterior, belief.light, reason, point.gap, point.inside, theta)
 
 
-def _search(
-    rows: NDArray[np.float64], point: NDArray[np.float64], expected: NDArray[np.float64]
-) -> tuple[float, float]:
+def _contrast_variance(evidence: Evidence) -> float:
+    """The variance of the noise in each direction in which blocks add up to zero."""
+    kinds, width = evidence.mean.shape
+    return float(evidence.covariance.trace() / ((kinds - 1) * width))
+
+
+def _tolerance(evidence: Evidence, share: float, limits: tuple[float, float]) -> float:
+    """A gap that is a share of the squared length of the noise, within limits, in squared longest rows."""
+    longest = float(np.einsum("ij,ij->i", evidence.rows, evidence.rows).max()) or 1.0
+    return float(np.clip(share * evidence.covariance.trace() / longest, *limits))
+
+
+def _search(belief: ClassBelief, means: NDArray[np.float64], tolerance: float) -> tuple[float, str]:
     """Down from a strong penalty, each fit started from the last, until the risk has stopped falling."""
+    rows = belief.seen
+    point = project_classes(rows, means, tolerance=max(tolerance, 1e-4)).point
     alphas, risks = [_LARGEST], [np.inf]
     theta, alpha = np.zeros_like(point), _LARGEST
-    judged = SoftmaxObjective(rows, expected)
+    judged = SoftmaxObjective(rows, belief.expected)
     while alpha >= _SMALLEST and len(risks) - int(np.argmin(risks)) <= _PATIENCE:
         theta = minimise_softmax(rows, point, alpha=alpha, start=theta, tolerance=1e-6).theta
         alphas.append(alpha)
         risks.append(judged.smooth(theta)[0])
         alpha /= _FACTOR
     best = int(np.argmin(risks))
-    return alphas[best], risks[best]
+    return alphas[best], (
+        f"least expected softmax risk, {risks[best]:.3g}, given the noise and a signal of about "
+        f"{belief.signal:.2g} logits between {len(means)} classes, judged on {len(rows)} public rows"
+    )

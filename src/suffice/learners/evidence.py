@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.core.bounds import Bound, Radius, clip, integer_norm
 from suffice.core.errors import BoundsError, ReleaseMismatch, UnsupportedPair
-from suffice.core.moments import Block, Dense, Isotropic
+from suffice.core.moments import Block, Dense, Diagonal, Isotropic
 from suffice.sources.frame import batches
 from suffice.statistics.encoder import Encoder
 
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from suffice.core.witness import Witness
     from suffice.releases.release import Grid, Release
 
-__all__ = ["Evidence", "clipped", "from_labels", "from_moments", "from_release", "vectors"]
+__all__ = [
+    "Evidence",
+    "clipped",
+    "from_labels",
+    "from_moments",
+    "from_release",
+    "mixed_covariance",
+    "of_other_rows",
+    "vectors",
+]
 
 Rows = Literal["same", "sample"]
 _WORD = 1 << 64
@@ -37,7 +46,8 @@ class Evidence:
 
     `count` is the number of rows that the mean is over; `weights`, where given, have mean one, and
     `weight` is what they added up to before. `sampled` says that the mean is over other rows than
-    these, of the same population; `covariance` then bounds what that adds from above.
+    these, of the same population; for two classes `covariance` then bounds what that adds from above.
+    For K classes `completion` says how much of the mean row each block was given so that all add up.
     """
 
     rows: NDArray[np.float64]
@@ -47,6 +57,7 @@ class Evidence:
     weights: NDArray[np.float64] | None = None
     weight: float | None = None
     sampled: bool = False
+    completion: NDArray[np.float64] | None = None
 
     @property
     def exact(self) -> bool:
@@ -91,11 +102,17 @@ def from_release(X: object, release: Release, rows: Rows) -> Evidence:
     matrix *= 2.0**-grid.bits
     mean, covariance, count = _noisy_mean(release, release.law, grid, matrix)
     found = Evidence(matrix, mean, covariance, count)
-    return _of_other_rows(found) if rows == "sample" and mean.ndim == 1 else found
+    if mean.ndim > 1:
+        kinds = len(mean)
+        shares = np.eye(kinds)[-1] if len(release.values) < kinds else np.full(kinds, 1.0 / kinds)
+        found = replace(found, completion=shares)
+    return of_other_rows(found) if rows == "sample" else found
 
 
-def _of_other_rows(evidence: Evidence) -> Evidence:
+def of_other_rows(evidence: Evidence) -> Evidence:
     """The same mean as one over other rows: both samples stray from the population, by XᵀX/m at most."""
+    if evidence.mean.ndim > 1:
+        return replace(evidence, sampled=True)
     rows = evidence.rows
     share = 1.0 / evidence.count + 1.0 / len(rows)
     wider = Dense(evidence.covariance.dense() + rows.T @ rows * (share / len(rows)))
@@ -143,8 +160,30 @@ def from_moments(X: NDArray[np.float64], moments: Moments, rows: Rows = "same") 
             f"The moments have {mean.size} coordinates ({', '.join(map(str, moments.names[:6]))}), "
             f"and the rows {X.shape[1]}. Give the vectors that the moments are of, intercept included."
         )
-    found = Evidence(X, mean, moments.covariance, moments.count)
-    return _of_other_rows(found) if rows == "sample" and mean.ndim == 1 else found
+    kinds = len(mean)
+    if mean.ndim == 1:
+        found = Evidence(X, mean, moments.covariance, moments.count)
+    elif kinds == 2:
+        mixed = mixed_covariance(moments.covariance, np.array([[-1.0], [1.0]]))
+        found = Evidence(X, mean[1] - mean[0], mixed, moments.count)
+    else:
+        mean = mean + (X.mean(axis=0) - mean.sum(axis=0)) / kinds
+        mixed = mixed_covariance(moments.covariance, np.eye(kinds) - 1.0 / kinds)
+        found = Evidence(X, mean, mixed, moments.count, completion=np.full(kinds, 1.0 / kinds))
+    return of_other_rows(found) if rows == "sample" else found
+
+
+def mixed_covariance(covariance: Covariance, classes: NDArray[np.float64]) -> Covariance:
+    """The covariance of class means that are mixed by this matrix, a column for each new mean."""
+    if isinstance(covariance, Diagonal | Dense):
+        matrix = covariance.dense()
+        whole = np.kron(classes, np.eye(len(matrix) // len(classes)))
+        return Dense(whole.T @ matrix @ whole)
+    if isinstance(covariance, Block):
+        mixed, width = classes.T @ covariance.classes @ classes, covariance.dimension
+    else:
+        mixed, width = covariance.variance * classes.T @ classes, covariance.dimension // len(classes)
+    return Isotropic(float(mixed[0, 0]), width) if classes.shape[1] == 1 else Block(mixed, width)
 
 
 def from_labels(

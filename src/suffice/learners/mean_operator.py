@@ -20,6 +20,7 @@ from suffice.core.guarantees import Guarantee, NotPrivate
 from suffice.core.moments import Moments
 from suffice.core.recipe import Recipe
 from suffice.core.units import LabelOf
+from suffice.learners.class_uncertainty import LARGEST, unregularised_classes
 from suffice.learners.evidence import Evidence, clipped, from_labels, from_moments, from_release, vectors
 from suffice.learners.export import linear_model, plain_model
 from suffice.learners.solution import Penalty, solve
@@ -69,7 +70,8 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
     ----------
     theta_ : coefficients of the vector, in the units of the recipe.
     coef_, intercept_ : coefficients in the units of the input columns.
-    coef_covariance_ : their covariance, intercept last; NaN where no unregularised estimate exists.
+    coef_covariance_ : their covariance, intercept last, class after class for K of them; NaN where no
+        unregularised estimate exists, empty for K classes of more than 2,000 coefficients.
     alpha_, strength_ : the strength used, and how it was chosen.
     projection_gap_, inside_ : how far the projection onto the zonotope may be off, and whether the
         statistic was inside it already.
@@ -159,25 +161,37 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
 
         They speak of the minimiser of the population risk of shortened rows, and are centred on
         the unregularised estimate. Where the noisy statistic lies outside the zonotope there is
-        no such estimate, and they are NaN. A pandas or polars frame where one is installed, else
-        a dictionary of columns.
+        no such estimate, and they are NaN. For K classes there is a row for each class and name: of
+        softmax the coefficients that add up to zero over the classes. A pandas or polars frame
+        where one is installed, else a dictionary of columns.
         """
         check_is_fitted(self)
         if not 0 < level < 1:
             raise InputError(f"level= is a probability between 0 and 1, and got {level!r}.")
-        if np.isnan(self.coef_covariance_).any():
+        if np.isnan(self._centre).any():
+            reason = (
+                f"There are more than {LARGEST} coefficients, too many for a covariance of all of them"
+                if self.coef_covariance_.size == 0
+                else "The statistic lies outside what any labels could give, or on its border, so the "
+                "unregularised estimate does not exist"
+            )
             warnings.warn(
-                "The noisy statistic lies outside what any labels could give, so the unregularised estimate "
-                "does not exist and the intervals are NaN.",
+                f"{reason}: the intervals are NaN.",
                 UtilityWarning,
                 stacklevel=2,
             )
-        half = NormalDist().inv_cdf(0.5 + level / 2) * np.sqrt(np.diag(self.coef_covariance_))
+        error = np.full(self._centre.size, np.nan)
+        if self.coef_covariance_.size:
+            error = np.sqrt(np.diag(self.coef_covariance_))
+        half = NormalDist().inv_cdf(0.5 + level / 2) * error
+        named = list(self.coef_names_) * len(self.coef_)
+        classes = {"class": np.repeat(self.classes_, len(self.coef_names_))} if len(self.coef_) > 1 else {}
         return _frame(
-            {
-                "name": list(self.coef_names_),
+            classes
+            | {
+                "name": named,
                 "estimate": self._centre,
-                "error": np.sqrt(np.diag(self.coef_covariance_)),
+                "error": error,
                 "low": self._centre - half,
                 "high": self._centre + half,
             }
@@ -338,11 +352,24 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         plain = np.atleast_2d(self.theta_) @ turn.T
         self.coef_, self.intercept_ = plain[:, :-1], plain[:, -1]
         self.coef_names_ = (*[name for name in names if name != "intercept"], "intercept")
+        found = self._unregularised(evidence, loss)
+        size = plain.size if found is not None or plain.size <= LARGEST else 0
         self._centre = np.full(plain.size, np.nan)
-        self.coef_covariance_ = np.full((plain.size, plain.size), np.nan)
-        if self.inside_ and loss.existence != "penalty" and self.theta_.ndim == 1:
-            centre, covariance = unregularised(evidence, loss, self.theta_)
-            self._centre, self.coef_covariance_ = turn @ centre, turn @ covariance @ turn.T
+        self.coef_covariance_ = np.full((size, size), np.nan)
+        if found is not None:
+            centre, covariance = found
+            self._centre = (np.atleast_2d(centre) @ turn.T).ravel()
+            every = np.kron(np.eye(len(plain)), turn)
+            self.coef_covariance_ = every @ covariance @ every.T
+
+    def _unregularised(
+        self, evidence: Evidence, loss: LinearOdd
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        if not self.inside_ or loss.existence == "penalty":
+            return None
+        if self.theta_.ndim > 1:
+            return unregularised_classes(evidence, loss, self.theta_)
+        return unregularised(evidence, loss, self.theta_)
 
     def _vectors(self, X: Any) -> NDArray[np.float64]:
         if self.recipe_ is None:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 
 from suffice.core.errors import InputError
-from suffice.core.moments import Block, Isotropic
-from suffice.learners.class_strength import choose_classes
-from suffice.learners.evidence import Evidence
+from suffice.learners.class_strength import ClassTarget, class_target
+from suffice.learners.evidence import Evidence, mixed_covariance, of_other_rows
 from suffice.learners.strength import choose
 from suffice.maths.even_pass import Rows, narrowed, second_moment
 from suffice.maths.minimise import minimise
 from suffice.maths.softmax import minimise_softmax
-from suffice.maths.zonotope import ClassZonotope, Zonotope, project
+from suffice.maths.zonotope import Zonotope, project
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,9 +84,11 @@ def one_class(evidence: Evidence, k: int) -> Evidence:
     share, rows = evidence.weights, evidence.rows
     plain = rows.mean(axis=0) if share is None else share @ rows / len(rows)
     mean = 2.0 * evidence.mean[k] - plain
-    variance = evidence.covariance.classes[k, k] if isinstance(evidence.covariance, Block) else 0.0
-    spread = Isotropic(4.0 * float(variance), rows.shape[1])
-    return Evidence(rows, mean, spread, evidence.count, share, evidence.weight)
+    signs = np.zeros((len(evidence.mean), 1))
+    signs[k] = 2.0
+    spread = mixed_covariance(evidence.covariance, signs)
+    one = Evidence(rows, mean, spread, evidence.count, share, evidence.weight)
+    return of_other_rows(one) if evidence.sampled else one
 
 
 def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
@@ -159,26 +160,20 @@ def _weak_prior(evidence: Evidence, loss: LinearOdd) -> tuple[float, str]:
 
 
 def _softmax(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
-    kinds = len(evidence.mean)
+    given = None if penalty.alpha == "noise" else float(penalty.alpha)
     if evidence.exact:
-        means, gap, inside = evidence.mean, 0.0, True
+        alpha, reason = _weak_prior(evidence, loss) if given is None else (given, "given")
+        target = ClassTarget(evidence.mean, alpha, reason, 0.0, True, np.zeros_like(evidence.mean))
     else:
-        found = project(evidence.mean.ravel(), ClassZonotope(evidence.rows, kinds))
-        means, gap, inside = found.point.reshape(kinds, -1), found.gap, found.inside
-    if penalty.alpha == "noise" and evidence.exact:
-        alpha, reason = _weak_prior(evidence, loss)
-    elif penalty.alpha == "noise":
-        signed = [(each.mean, each.covariance) for each in (one_class(evidence, k) for k in range(kinds))]
-        alpha, reason = choose_classes(evidence.rows, signed, evidence.mean, loss, count=evidence.count)
-    else:
-        alpha, reason = float(penalty.alpha), "given"
+        target = class_target(evidence, given, penalty.l1_ratio)
     best = minimise_softmax(
         evidence.rows,
-        means,
-        alpha=alpha,
+        target.means,
+        alpha=target.alpha,
         l1_ratio=penalty.l1_ratio,
         weights=evidence.weights,
+        start=target.start if penalty.l1_ratio == 0 else None,
         tolerance=penalty.tolerance,
         max_iterations=penalty.iterations,
     )
-    return Solution(best.theta, alpha, reason, gap, inside, best.iterations)
+    return Solution(best.theta, target.alpha, target.reason, target.gap, target.inside, best.iterations)

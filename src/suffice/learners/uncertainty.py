@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from suffice.learners.evidence import Evidence
     from suffice.maths.linear_odd import LinearOdd
 
-__all__ = ["input_units", "unregularised"]
+__all__ = ["input_units", "pseudo_inverse", "unregularised"]
 
 _STEPS = 2
 _RANK = 1e-10
@@ -33,10 +33,10 @@ def unregularised(
     half = loss.a / 2
     for _ in range(_STEPS):
         part = even_pass(loss, evidence.rows, theta, True, evidence.weights)
-        inverse = _pseudo_inverse(part.hessian)
+        inverse = pseudo_inverse(part.hessian)
         theta = theta - inverse @ (part.gradient - half * evidence.mean)
     part = even_pass(loss, evidence.rows, theta, True, evidence.weights)
-    inverse = _pseudo_inverse(part.hessian)
+    inverse = pseudo_inverse(part.hessian)
     error = evidence.covariance.dense() + label_covariance(evidence, loss, theta)
     return theta, half**2 * inverse @ error @ inverse
 
@@ -82,7 +82,8 @@ def input_units(recipe: Recipe) -> NDArray[np.float64]:
     return matrix
 
 
-def _pseudo_inverse(hessian: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def pseudo_inverse(hessian: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """The inverse where the rows vary; nothing elsewhere."""
     if hessian is None:
         raise InputError("A pass with a Hessian gave none.")
     values, directions = np.linalg.eigh(hessian)

@@ -21,7 +21,7 @@ from suffice.maths.softmax import Place, SoftmaxObjective, minimise_softmax
 
 Array: TypeAlias = NDArray[np.float64]
 
-__all__ = ["ClassProjection", "project_classes"]
+__all__ = ["ClassProjection", "free_fit", "project_classes"]
 
 _COOLING = 4.0
 _COLDEST = 1e-13
@@ -52,13 +52,18 @@ class ClassProjection:
 
 
 def project_classes(
-    rows: Array, means: Array, *, tolerance: float = 1e-4, weights: Array | None = None
+    rows: Array,
+    means: Array,
+    *,
+    tolerance: float = 1e-4,
+    weights: Array | None = None,
+    start: Array | None = None,
 ) -> ClassProjection:
     """Project, until the gap is at most `tolerance` times the squared length of the longest row.
 
     The share of the target in which the blocks do not add up to the mean of the rows is removed first:
     all of Z_K adds up to it. Where it is not yet known whether the target is inside, the search goes
-    on to a quarter of the gap.
+    on to a quarter of the gap. From a fit to start with, a target that is inside may be found at once.
     """
     means = np.asarray(means, dtype=np.float64)
     if not np.isfinite(means).all():
@@ -69,6 +74,9 @@ def project_classes(
     target = means - excess / len(means)
     whole = float(np.abs(excess).max()) <= 1e-9 * radius
     free = SoftmaxObjective(rows, target, weights=weights)
+    inner = None if start is None or not whole else _within(free, free.at(start), radius)
+    if inner is not None:
+        return ClassProjection(means.copy(), 0.0, True, inner, 0, True)
     theta, heat, fits = np.zeros_like(target), 1.0, 0
     while True:
         found = minimise_softmax(
@@ -92,6 +100,15 @@ def project_classes(
         if gap <= enough or heat < _COLDEST:
             return ClassProjection(target - away, gap, False, theta, fits, gap <= tolerance * radius**2)
         heat /= _COOLING
+
+
+def free_fit(rows: Array, means: Array, start: Array, weights: Array | None = None) -> Array | None:
+    """The softmax fit without a penalty, where it can be proven to exist; None elsewhere."""
+    found = minimise_softmax(
+        rows, means, weights=weights, start=start, tolerance=1e-6 * _radius(rows, weights), max_iterations=30
+    )
+    free = SoftmaxObjective(rows, np.asarray(means, dtype=np.float64), weights=weights)
+    return _within(free, free.at(found.theta), _radius(rows, weights))
 
 
 def _within(free: SoftmaxObjective, place: Place, radius: float) -> Array | None:

@@ -166,7 +166,8 @@ def minimise_softmax(
 
 
 def _newton(objective: SoftmaxObjective, theta: Array, tolerance: float, most: int) -> SoftmaxMinimum:
-    place, near = objective.at(theta), _same
+    near: Product = _same
+    place = objective.at(theta)
     lost = -np.inf if objective.ridge > 0 else -1e-6  # below zero no labels could have given these means
     for done in range(most):
         norm = float(np.linalg.norm(place.gradient))
@@ -183,7 +184,7 @@ def _newton(objective: SoftmaxObjective, theta: Array, tolerance: float, most: i
 
 def _forced(norm: float) -> float:
     """How far a Newton step is solved: nearer as the gradient shrinks."""
-    return min(0.1, norm**0.5) * norm
+    return float(min(0.1, norm**0.5) * norm)
 
 
 def _same(block: Array) -> Array:
