@@ -10,6 +10,7 @@ along the path of fits (docs/explanation/strength.md). Nothing is drawn and no p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, final
 
 import numpy as np
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 
 from suffice.core.errors import InputError
 from suffice.core.moments import Covariance
-from suffice.maths.even_pass import Rows, row_blocks
+from suffice.maths.even_pass import Block, Rows, parts, row_blocks
 from suffice.maths.linear_odd import LinearOdd
 from suffice.maths.minimise import minimise
+from suffice.maths.piece import in_pieces
 from suffice.maths.zonotope import Zonotope, project
 
 Array: TypeAlias = NDArray[np.float64]
@@ -123,7 +125,7 @@ def spread(features: Rows, most: int) -> Array:
     if len(keys) > most:
         ranks = ((np.arange(most) + 0.5) * len(keys) / most).astype(np.intp)
         chosen = np.zeros(len(keys), dtype=bool)
-        chosen[np.argsort(keys, kind="stable")[ranks]] = True
+        chosen[np.argsort(keys)[ranks]] = True
     else:
         chosen = np.ones(len(keys), dtype=bool)
     kept, start = [], 0
@@ -228,13 +230,11 @@ def _over_all(features: Rows, case: _Case, turn: Array, beliefs: list[_Belief], 
     width = turn.shape[1]
     heavy = [(belief, weight) for belief, weight in zip(beliefs, weights, strict=True) if weight > _HEAVY]
     means, slopes, seen = np.zeros((len(heavy), width)), np.zeros((len(heavy), width, width)), 0
-    for block in row_blocks(features):
-        rows = block @ turn
-        seen += len(rows)
-        for k, (belief, _) in enumerate(heavy):
-            line = _Line.over(rows, belief.centre, belief.precision)
-            means[k] += line.mean * len(rows)
-            slopes[k] += line.slope * len(rows)
+    for part in parts(features):
+        seen += len(part)
+        for mean, slope in in_pieces(len(part), partial(_lines, part, turn, heavy)):
+            means += mean
+            slopes += slope
     shape = case.variances / np.square(case.variances).sum()
     total, expected = sum(weight for _, weight in heavy), np.zeros(width)
     for (belief, weight), mean, slope in zip(heavy, means / seen, slopes / seen, strict=True):
@@ -244,6 +244,21 @@ def _over_all(features: Rows, case: _Case, turn: Array, beliefs: list[_Belief], 
         curvature = slope @ np.linalg.solve(noise, slope) + np.diag(prior)
         expected += weight / total * (mean + slope @ np.linalg.solve(curvature, pull))
     return expected
+
+
+def _lines(
+    features: Block, turn: Array, heavy: list[tuple[_Belief, float]], piece: slice
+) -> tuple[Array, Array]:
+    """Each belief's line over a piece of the rows, summed."""
+    width = turn.shape[1]
+    means, slopes = np.zeros((len(heavy), width)), np.zeros((len(heavy), width, width))
+    for block in row_blocks(features[piece]):
+        rows = block @ turn
+        for k, (belief, _) in enumerate(heavy):
+            line = _Line.over(rows, belief.centre, belief.precision)
+            means[k] += line.mean * len(rows)
+            slopes[k] += line.slope * len(rows)
+    return means, slopes
 
 
 def _linearise(case: _Case, prior: Array, centre: Array, precision: Array, signal: float) -> _Belief:
