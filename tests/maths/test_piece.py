@@ -9,7 +9,7 @@ from suffice.maths import kernels, piece
 from suffice.maths.even_pass import even_pass
 from suffice.maths.kernels import reference
 from suffice.maths.linear_odd import LOSSES
-from suffice.maths.piece import in_pieces
+from suffice.maths.piece import in_order, in_pieces
 from suffice.maths.zonotope import Zonotope
 
 ROWS = 3 * 2**17 + 5
@@ -20,6 +20,20 @@ def test_pieces_cover_every_row_once_and_in_order(rows):
     seen = in_pieces(rows, lambda part: np.arange(rows)[part])
     assert (np.concatenate(seen) == np.arange(rows)).all()
     assert max(map(len, seen)) <= 2**17
+
+
+def test_items_come_back_in_order_and_only_a_few_are_taken_ahead():
+    taken = []
+
+    def items():
+        for item in range(100):
+            taken.append(item)
+            yield item
+
+    found = in_order(items(), lambda item: 2 * item)
+    assert [next(found) for _ in range(3)] == [0, 2, 4]
+    assert len(taken) <= 3 + 2 * piece._processors()
+    assert list(found) == [2 * item for item in range(3, 100)]
 
 
 def test_an_error_in_a_piece_is_raised():

@@ -12,7 +12,7 @@ from suffice.core.column import Coded
 from suffice.core.errors import SchemaError
 from suffice.core.recipe import unusable
 from suffice.maths import kernels
-from suffice.maths.kernels import Column, Levels, Number, Offence, Plan
+from suffice.maths.kernels import Column, Levels, Number, Offence, Plan, Vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,6 +56,12 @@ class Encoder:
         """The rows as integers, shortened to the radius if there is one."""
         encoded = self.recipe.encode(batch)
         return _checked(kernels.encode(self._plan(encoded), _columns(encoded), radius, norm), encoded)
+
+    def vectors(self, batch: pa.RecordBatch, norm: Norm, radius: int) -> Vectors:
+        """The shortened rows in units of the recipe, as float32, and the witness of these rows."""
+        encoded = self.recipe.encode(batch)
+        plan, columns, scale = self._plan(encoded), _columns(encoded), 2.0**-self.bits
+        return _checked(kernels.vectors(plan, columns, radius=radius, norm=norm, scale=scale), encoded)
 
     def norms(self, batch: pa.RecordBatch, norm: Norm) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """The integer norm and the public hash of every row."""
