@@ -10,18 +10,18 @@ import numpy as np
 from suffice.core.bounds import Bound, Radius, clip, integer_norm
 from suffice.core.errors import BoundsError, ReleaseMismatch, UnsupportedPair
 from suffice.core.moments import Block, Dense, Diagonal, Isotropic
+from suffice.maths.piece import in_order
 from suffice.sources.frame import batches
 from suffice.statistics.encoder import Encoder
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
-    from suffice.core.bounds import Norm
     from suffice.core.laws import Law
     from suffice.core.moments import Covariance, Moments
     from suffice.core.recipe import Recipe
     from suffice.core.witness import Witness
+    from suffice.maths.kernels import Vectors
     from suffice.releases.release import Grid, Release
 
 __all__ = [
@@ -88,18 +88,17 @@ def from_release(X: object, release: Release, rows: Rows) -> Evidence:
             "The release does not say how its noise is distributed, so it cannot be weighed."
         )
     encoder = Encoder(recipe, grid.bits)
-    ties = _Ties(encoder, bound.norm, grid.radius)
-    whole = []
-    for batch in batches(X, recipe.reads(), recipe.reads()):
-        whole.append(encoder.rows(batch, bound.norm, grid.radius))
-        if rows == "same":
-            ties.add(batch)
+    ties = _Ties(recipe.dimension)
+    norm, radius = bound.norm, grid.radius
+    read = in_order(
+        batches(X, recipe.reads(), recipe.reads()), lambda batch: encoder.vectors(batch, norm, radius)
+    )
+    whole = [ties.add(part) for part in read]
     if not whole:
         raise ReleaseMismatch("X has no rows.")
     if rows == "same":
         ties.check(release.witness)
-    matrix = np.concatenate(whole).astype(np.float64)
-    matrix *= 2.0**-grid.bits
+    matrix = np.concatenate(whole, dtype=np.float64)
     mean, covariance, count = _noisy_mean(release, release.law, grid, matrix)
     found = Evidence(matrix, mean, covariance, count)
     if mean.ndim > 1:
@@ -228,20 +227,18 @@ def clipped(rows: NDArray[np.float64], bound: Bound, bits: int = 20) -> NDArray[
 class _Ties:
     """The witness of the rows at hand, to be compared with that of a release."""
 
-    def __init__(self, encoder: Encoder, norm: Norm, radius: int) -> None:
-        self.encoder, self.norm, self.radius = encoder, norm, radius
+    def __init__(self, dimension: int) -> None:
         self.count = 0
-        self.total = np.zeros(encoder.recipe.dimension, np.int64)
+        self.total = np.zeros(dimension, np.int64)
         self.lanes = (0, 0)
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """These rows too."""
-        unsigned = np.ones(batch.num_rows, np.int8)
-        sums = self.encoder.sums(batch, unsigned, self.norm, self.radius, None)
-        self.count += sums.count
-        self.total += sums.feature_sum
+    def add(self, part: Vectors) -> NDArray[np.float32]:
+        """These rows too, which are handed back."""
+        self.count += len(part.rows)
+        self.total += part.feature_sum
         low, high = self.lanes
-        self.lanes = (low + sums.fingerprint[0]) % _WORD, (high + sums.fingerprint[1]) % _WORD
+        self.lanes = (low + part.fingerprint[0]) % _WORD, (high + part.fingerprint[1]) % _WORD
+        return part.rows
 
     def check(self, witness: Witness | None) -> None:
         """Refuse other rows than the release is of, saying what differs."""
