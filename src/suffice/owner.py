@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, final
 
+from suffice.accounting.event import event_of
 from suffice.core.codec import canonical, encode
-from suffice.core.errors import BoundsError, InputError, UnboundedSensitivity
+from suffice.core.errors import BoundsError, InputError, SchemaError, UnboundedSensitivity
 from suffice.core.fold import fold
 from suffice.core.guarantees import Guarantee, NotPrivate
 from suffice.core.receipt import Receipt
 from suffice.core.request import Auto
+from suffice.core.units import LabelOf, RecordOf
 from suffice.mechanisms.choice import best
 from suffice.releases.release import Grid, Release
+from suffice.sources.group import Group
+from suffice.statistics.person_counts import PersonCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +64,16 @@ class Preview:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """To whom a draw is charged, beside the budget of all."""
+
+    part: str | None
+    learner: str | None
+    unprotected: str | None
+
+
+@final
 class Owner:
     """Rows and the ledger that speaks for them. Releases are paid for before any noise is drawn.
 
@@ -69,6 +83,7 @@ class Owner:
     def __init__(self, source: Source, *, ledger: Ledger) -> None:
         ledger.check_source(source.name)
         _refuse_layout(source, ledger.unit)
+        _check_people(source, ledger)
         self.source = source
         self.ledger = ledger
         self.last: Outcome | None = None
@@ -79,60 +94,88 @@ class Owner:
         mechanism: Additive | Auto,
         *,
         key: str | None = None,
+        part: str | None = None,
+        learner: str | None = None,
         unprotected: str | None = None,
         progress: Callable[[int, int | None], None] | None = None,
         workers: int = 1,
     ) -> Release:
         """Release the statistic through the mechanism, or serve again what was released before.
 
-        A new draw needs a `key=` of its own or a new edition of the ledger, and is charged.
+        A new draw needs a `key=` of its own or a new edition of the ledger, and is charged. With
+        `part` it is the statistic of the rows of one group, charged to that group alone; with
+        `learner` it also counts against that learner's limit.
         """
-        request = self._request(statistic, mechanism)
+        if learner is not None:
+            self.ledger.admit(learner)
+        request = self._request(statistic, mechanism, part)
         key = self.ledger.request_key(request) if key is None else _named(key)
         stored = self.ledger.find(key, request)
         if stored is None:
             self.ledger.bind_source(self.source.name)
-            stored = self._draw(statistic, mechanism, key, request, unprotected, progress, workers)
+            terms, rows = _Terms(part, learner, unprotected), self._rows(part)
+            try:
+                stored = self._draw(rows, statistic, mechanism, (key, request), terms, progress, workers)
+            except SchemaError as error:
+                raise rows.located(error) if isinstance(rows, Group) else error from error
         else:
             self.last = Outcome(reused=True, key=key)
         return Release.from_bytes(stored)
 
-    def preview(self, statistic: Statistic, mechanism: Additive | Auto, *, key: str | None = None) -> Preview:
-        """What `release` would cost. No protected column is opened and nothing is spent."""
-        request = self._request(statistic, mechanism)
-        key = self.ledger.request_key(request) if key is None else _named(key)
-        cost, left = str(mechanism.promise()), str(self.ledger.remaining())
-        if self.ledger.find(key, request) is not None:
-            return Preview("nothing: it was released before", left, True, None, None, None, None)
-        unit = self.ledger.unit
-        settled = statistic.resolve(self.source, unit)
-        state = fold(settled.public(), self.source) if unit.rows_are_public else None
-        sensitivity = settled.sensitivity(unit, state)
-        chosen, why = _chosen(mechanism, sensitivity, settled.shape)
-        rows = getattr(self.source, "rows", None) if unit.rows_are_public else None
-        law = chosen.law(sensitivity, *settled.shape)
-        return Preview(cost, left, False, law, sensitivity, settled.radius, rows, why)
-
-    def _request(self, statistic: Statistic, mechanism: Additive | Auto) -> bytes:
-        return canonical(
-            {"statistic": encode(statistic), "mechanism": encode(mechanism), "source": self.source.name}
-        )
-
-    def _draw(
+    def preview(
         self,
         statistic: Statistic,
         mechanism: Additive | Auto,
-        key: str,
-        request: bytes,
-        unprotected: str | None,
+        *,
+        key: str | None = None,
+        part: str | None = None,
+    ) -> Preview:
+        """What `release` would cost. No protected column is opened and nothing is spent."""
+        request = self._request(statistic, mechanism, part)
+        key = self.ledger.request_key(request) if key is None else _named(key)
+        cost, left = str(mechanism.promise()), str(self.ledger.remaining(part))
+        if self.ledger.find(key, request) is not None:
+            return Preview("nothing: it was released before", left, True, None, None, None, None)
+        unit, source = self.ledger.unit, self._rows(part)
+        settled = statistic.resolve(source, unit)
+        state = fold(settled.public(), source) if unit.rows_are_public else None
+        sensitivity = settled.sensitivity(unit, state)
+        chosen, why = _chosen(mechanism, sensitivity, settled.shape)
+        rows = getattr(source, "rows", None) if unit.rows_are_public else None
+        law = chosen.law(sensitivity, *settled.shape)
+        return Preview(cost, left, False, law, sensitivity, settled.radius, rows, why)
+
+    def _request(self, statistic: Statistic, mechanism: Additive | Auto, part: str | None) -> bytes:
+        words = {"statistic": encode(statistic), "mechanism": encode(mechanism), "source": self.source.name}
+        return canonical(words if part is None else words | {"part": list(self.ledger.group(part))})
+
+    def _rows(self, part: str | None) -> Source:
+        """The rows of a part, or all."""
+        return self.source if part is None else Group(self.source, *self.ledger.group(part))
+
+    def _check_persons(self, part: str | None, workers: int) -> None:
+        """Refuse a person with more rows than the unit says, or in several groups that are charged apart."""
+        unit = self.ledger.unit
+        if isinstance(unit, LabelOf | RecordOf) and unit.person is not None:
+            counts = PersonCounts(unit.person, None if part is None else self.ledger.group(part)[0])
+            counts.check(fold(counts, self.source, workers=workers), unit.at_most)
+
+    def _draw(
+        self,
+        source: Source,
+        statistic: Statistic,
+        mechanism: Additive | Auto,
+        named: tuple[str, bytes],
+        terms: _Terms,
         progress: Callable[[int, int | None], None] | None,
         workers: int,
     ) -> bytes:
-        unit = self.ledger.unit
-        settled = statistic.resolve(self.source, unit, workers=workers, progress=progress)
+        unit, (key, request) = self.ledger.unit, named
+        settled = statistic.resolve(source, unit, workers=workers, progress=progress)
         widest, _ = _chosen(mechanism, settled.sensitivity(unit, None), settled.shape)
-        _check_capacity(self.source, settled, widest.law(settled.sensitivity(unit, None), *settled.shape))
-        state = fold(settled, self.source, workers=workers, progress=progress)
+        _check_capacity(source, settled, widest.law(settled.sensitivity(unit, None), *settled.shape))
+        self._check_persons(terms.part, workers)
+        state = fold(settled, source, workers=workers, progress=progress)
         total, facts = settled.finalise(state), settled.facts(state, unit)
         sensitivity = settled.sensitivity(unit, state)
         chosen, why = _chosen(mechanism, sensitivity, settled.shape)
@@ -144,9 +187,12 @@ class Owner:
             mechanism.promise(),
             also=also,
             summary=_summary(statistic, chosen),
-            unprotected=unprotected,
+            part=terms.part,
+            learner=terms.learner,
+            unprotected=terms.unprotected,
+            event=event_of(law, sensitivity),
         )
-        noisy = chosen.perturb(total, law)
+        noisy, assumes = chosen.perturb(total, law), _assumptions(source, facts, mechanism, unit)
         release = Release(
             kind=facts.kind,
             values=noisy.reshape(-1, len(facts.names)) if len(total) > 1 else noisy,
@@ -157,10 +203,10 @@ class Owner:
             sensitivity=sensitivity,
             witness=facts.witness,
             law=law,
-            guarantee=Guarantee(mechanism.promise(), unit, also, _assumptions(self.source, facts, mechanism)),
+            guarantee=Guarantee(mechanism.promise(), unit, also, assumes),
             receipt=Receipt(charge.id),
             made_by=f"suffice {version('suffice')}",
-            about=facts.about,
+            about=facts.about | _told(source),
         )
         self.last = Outcome(reused=False, key=key, why=why)
         return self.ledger.store(charge, release.to_bytes())
@@ -194,9 +240,31 @@ def _summary(statistic: Statistic, mechanism: Additive | Auto) -> str:
     return f"{what} through {type(mechanism).__name__}"
 
 
-def _assumptions(source: Source, facts: Facts, mechanism: Additive | Auto) -> tuple[str, ...]:
+def _assumptions(source: Source, facts: Facts, mechanism: Additive | Auto, unit: Unit) -> tuple[str, ...]:
     private = not isinstance(mechanism.promise(), NotPrivate)
-    return (*facts.assumes, *getattr(source, "assumes", ()), _UNIFORM) if private else ()
+    person = getattr(unit, "person", None)
+    named = () if person is None else (f"{person!r} names one person in one way, in every row",)
+    return (*facts.assumes, *named, *getattr(source, "assumes", ()), _UNIFORM) if private else ()
+
+
+def _told(source: Source) -> dict[str, dict[str, str]]:
+    """Which group the rows are of, where they are those of one."""
+    return {"group": {source.column: source.value}} if isinstance(source, Group) else {}
+
+
+def _check_people(source: Source, ledger: Ledger) -> None:
+    """The columns that say whose row it is, and in which group, are there and can be relied on."""
+    unit, groups = ledger.unit, ledger.partitions
+    if groups is not None:
+        Group(source, groups[0], "")
+    if not isinstance(unit, LabelOf | RecordOf) or unit.person is None:
+        return
+    PersonCounts(unit.person, None if groups is None else groups[0]).check_schema(source.schema)
+    if unit.person in (unit.protected() or ()):
+        raise UnboundedSensitivity(
+            f"The column {unit.person!r} says whose row it is, and this ledger protects it. "
+            "Name a public column."
+        )
 
 
 def _chosen(

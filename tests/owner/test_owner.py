@@ -63,7 +63,7 @@ def test_a_key_made_from_the_exact_statistic_would_be_caught(people, ledger, sta
     """The mutant of the test above: hash the sum into the key, and a changed label shows."""
     unit = ledger.unit
 
-    def tell(self, statistic, mechanism):
+    def tell(self, statistic, mechanism, part):
         settled = statistic.resolve(self.source, unit)
         return settled.finalise(sf.fold(settled, self.source)).tobytes()
 

@@ -135,6 +135,11 @@ class Ledger:
         """The public column and its closed list of groups that are counted apart, if any."""
         return self.charter.partitions
 
+    def group(self, part: str) -> tuple[str, str]:
+        """The public column and the value that make a part; an InputError when there is no such part."""
+        self._account(part)
+        return (self.partitions or ("", ()))[0], part
+
     @property
     def allow_unprotected(self) -> bool:
         """Whether something without a guarantee may be released, which voids the promise."""
