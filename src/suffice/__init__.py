@@ -12,6 +12,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from suffice.accounting.ledger import Ledger as Ledger
     from suffice.auditing import audit as audit
+    from suffice.channels import CoordinateRelease as CoordinateRelease
+    from suffice.channels import Crosswise as Crosswise
+    from suffice.channels import Disguised as Disguised
+    from suffice.channels import DuchiL2 as DuchiL2
+    from suffice.channels import DuchiLinf as DuchiLinf
+    from suffice.channels import Flip as Flip
+    from suffice.channels import ForcedResponse as ForcedResponse
+    from suffice.channels import GaussianSpread as GaussianSpread
+    from suffice.channels import ItemCount as ItemCount
+    from suffice.channels import Kuk as Kuk
+    from suffice.channels import Matrix as Matrix
+    from suffice.channels import OptimisedUnary as OptimisedUnary
+    from suffice.channels import PerValue as PerValue
+    from suffice.channels import PrivUnit as PrivUnit
+    from suffice.channels import RandomizedResponse as RandomizedResponse
+    from suffice.channels import SubsetSelection as SubsetSelection
+    from suffice.channels import SymmetricUnary as SymmetricUnary
+    from suffice.channels import Together as Together
+    from suffice.channels import Triangular as Triangular
+    from suffice.channels import UnrelatedQuestion as UnrelatedQuestion
+    from suffice.channels import Warner as Warner
     from suffice.core import laws as laws
     from suffice.core.bounds import Bound as Bound
     from suffice.core.bounds import Radius as Radius
@@ -51,42 +72,65 @@ if TYPE_CHECKING:
     from suffice.sources.join import Join as Join
     from suffice.sources.parquet import Parquet as Parquet
     from suffice.sources.table import Table as Table
+    from suffice.statistics.labels import Labels as Labels
     from suffice.statistics.mean_operator import MeanOperator as MeanOperator
 
 _HOMES = {
-    "ApproxDP": "core.guarantees",
     "Answer": "core.units",
+    "ApproxDP": "core.guarantees",
     "Auto": "core.request",
     "Bound": "core.bounds",
     "CSV": "sources.csv",
     "Categorical": "core.column",
+    "CoordinateRelease": "channels",
     "Cross": "core.column",
+    "Crosswise": "channels",
     "Cube": "mechanisms",
+    "Disguised": "channels",
+    "DuchiL2": "channels",
+    "DuchiLinf": "channels",
     "DuckDB": "sources.duckdb",
     "Exact": "mechanisms",
-    "FeatureOf": "core.units",
     "Feather": "sources.feather",
+    "FeatureOf": "core.units",
     "Features": "sources.feature",
+    "Flip": "channels",
+    "ForcedResponse": "channels",
     "Gaussian": "mechanisms",
+    "GaussianSpread": "channels",
     "Hashed": "core.column",
+    "ItemCount": "channels",
     "Join": "sources.join",
+    "Kuk": "channels",
     "L2Laplace": "mechanisms",
     "LabelOf": "core.units",
+    "Labels": "statistics.labels",
     "Laplace": "mechanisms",
     "Ledger": "accounting.ledger",
     "LinearOdd": "maths.linear_odd",
+    "Matrix": "channels",
     "MeanOperator": "statistics.mean_operator",
     "Moments": "core.moments",
     "NotPrivate": "core.guarantees",
     "Numeric": "core.column",
+    "OptimisedUnary": "channels",
     "Owner": "owner",
     "Parquet": "sources.parquet",
+    "PerValue": "channels",
+    "PrivUnit": "channels",
     "PureDP": "core.guarantees",
     "Radius": "core.bounds",
+    "RandomizedResponse": "channels",
     "Recipe": "core.recipe",
     "RecordOf": "core.units",
     "Release": "releases.release",
+    "SubsetSelection": "channels",
+    "SymmetricUnary": "channels",
     "Table": "sources.table",
+    "Together": "channels",
+    "Triangular": "channels",
+    "UnrelatedQuestion": "channels",
+    "Warner": "channels",
     "ZeroConcentratedDP": "core.guarantees",
     "audit": "auditing",
     "fold": "core.fold",
@@ -98,6 +142,7 @@ _HOMES = {
 }
 _ROOMS = {
     "auditing": "auditing",
+    "channels": "channels",
     "features": "features",
     "laws": "core.laws",
     "learners": "learners",

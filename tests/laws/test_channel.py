@@ -140,11 +140,15 @@ def test_draws_of_a_vector_channel_follow_its_law(channel):
     assert fits(channel, truth, channel.randomise)
 
 
+def third(rows):
+    return np.arange(len(rows))[:, None] % 3 == 0
+
+
 HONEST = ch.PerValue(4, 1.0)
 MUTANTS = {
     "flipped with the keeping probability": lambda rows: ~HONEST.randomise(rows),
     "epsilon per bit": lambda rows: ch.PerValue(4, 4.0).randomise(rows),
-    "one more flip for all bits": lambda rows: HONEST.randomise(rows) ^ (np.arange(len(rows)) % 3 == 0)[:, None],
+    "one more flip for all bits": lambda rows: HONEST.randomise(rows) ^ third(rows),
     "no rounding": lambda rows: HONEST.randomise(np.round(rows)),
 }  # fmt: skip
 
@@ -199,7 +203,7 @@ def test_heights_of_directions_follow_their_law_and_their_mean_is_the_truth(chan
         for level in np.unique(np.round(likely, 9)):
             share = (np.abs(likely - level) < 1e-6).mean()
             area = (np.abs(uniform - level) < 1e-6).mean()
-            assert share == pytest.approx(area * level, abs=0.025)
+            assert share == pytest.approx(area * level, abs=0.05)
 
 
 def test_the_mean_height_of_the_sphere_by_its_closed_forms():

@@ -156,7 +156,8 @@ class CoordinateRelease:
     def _law(self) -> Table:
         """The law over the blocks, as a table of one row."""
         if self.probabilities is None:
-            return Table(np.array([counts([Fraction(1, self.blocks)] * self.blocks)], dtype=np.int64))
+            each, left = divmod(WHOLE, self.blocks)
+            return Table(each + (np.arange(self.blocks) < left).astype(np.int64)[None, :])
         parts = [share("probabilities", part) for part in self.probabilities]
         if len(parts) != self.blocks or abs(sum(parts, start=Fraction(0)) - 1) > Fraction(1, 10**9):
             raise InputError(f"probabilities= are {self.blocks}, one per block, and add up to 1.")

@@ -44,8 +44,8 @@ class Flip:
         each = self._each()
         if each == 0 or each * self.states == WHOLE or (share("flip", self.flip) == 1 and self.states == 2):
             raise InputError(
-                f"flip={self.flip!r} of {self.states} states keeps all, makes them alike, or only renames them: "
-                "take a probability between."
+                f"flip={self.flip!r} of {self.states} states keeps all, makes them alike, or only renames "
+                "them. Take a probability between."
             )
 
     def coordinate(self) -> PureDP:

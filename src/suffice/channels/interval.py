@@ -61,8 +61,11 @@ class Interval:
         return np.asarray(self.thresholds(rows) / WHOLE)
 
 
-def whole(name: str, value: int, least: int = 1) -> int:
-    """The number, if it is whole and at least this."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}= is a whole number from {least} up, and got {value!r}.")
+_MOST = 1 << 20
+
+
+def whole(name: str, value: int, least: int = 1, most: int = _MOST) -> int:
+    """The number, if it is whole and within these ends."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise InputError(f"{name}= is a whole number from {least} to {most}, and got {value!r}.")
     return int(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
@@ -125,14 +126,16 @@ class RandomizedResponse:
         return float(((noise * (1 - noise)).sum() + (own * (1 - own) - noise * (1 - noise)).max()) / truth**2)
 
 
-def _noise(channel: RandomizedResponse) -> list[int]:
+@lru_cache(maxsize=64)
+def _noise(channel: RandomizedResponse) -> tuple[int, ...]:
     """For each label the count, over 2^53, of being drawn whatever the truth is.
 
     Counts are rounded up, which leaves less for the truth: no ratio is larger than was asked for.
     """
     law = _law(channel)
     truth = _truth(channel, min(law))
-    noise = [-int(-(1 - truth) * part * WHOLE // 1) for part in law]
+    counted = {part: -int(-(1 - truth) * part * WHOLE // 1) for part in set(law)}
+    noise = tuple(counted[part] for part in law)
     if min(noise) == 0:
         raise InputError("With truth=1 every answer is the truth: no privacy. Take truth= below 1.")
     if sum(noise) >= WHOLE:

@@ -32,7 +32,9 @@ def shuffled(channel: Any, count: int, *, delta: float = 1e-6) -> ApproxDP:
     """
     if not 0 < delta < 1:
         raise InputError(f"delta= is a probability between 0 and 1, and got {delta!r}.")
-    others = [_others(*_chances(channel), whole("count", count) - 1, yes) for yes in _splits(count)]
+    others = [
+        _others(*_chances(channel), whole("count", count, most=10**9) - 1, yes) for yes in _splits(count)
+    ]
     alone = channel.guarantee().promise
     low, high = 0.0, float(getattr(alone, "epsilon", 800.0))
     for _ in range(60):
@@ -44,7 +46,7 @@ def shuffled(channel: Any, count: int, *, delta: float = 1e-6) -> ApproxDP:
 
 def shuffled_delta(channel: Any, count: int, epsilon: float, *, yes: int) -> float:
     """The exact delta at `epsilon` when `yes` of the other people's truths are yes."""
-    law, rest = _others(*_chances(channel), whole("count", count) - 1, yes)
+    law, rest = _others(*_chances(channel), whole("count", count, most=10**9) - 1, yes)
     return _delta(channel, law, rest, epsilon)
 
 

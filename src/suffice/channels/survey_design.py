@@ -196,8 +196,8 @@ class Kuk(Finite):
     def __post_init__(self) -> None:
         """Refuse decks that look alike."""
         _settle(self, "labels")
-        if isinstance(self.draws, bool) or not isinstance(self.draws, int) or not 1 <= self.draws <= 1000:
-            raise InputError(f"draws= is a whole number from 1 to 1000, and got {self.draws!r}.")
+        if isinstance(self.draws, bool) or not isinstance(self.draws, int) or not 1 <= self.draws <= 100:
+            raise InputError(f"draws= is a whole number from 1 to 100, and got {self.draws!r}.")
         _check(self.table(), "both decks have the same share of red cards")
 
     def truths(self) -> tuple[Label, ...]:

@@ -98,6 +98,8 @@ def _unprotected(release: Release) -> str:
 def _noise(release: Release) -> str:
     """The law, and how long a typical draw is beside one row at the bound."""
     law = release.law
+    if release.channel is not None:
+        return f"on every answer, by {release.channel!r}"
     if law is None:
         return "no law of noise on the values"
     if isinstance(law, NoLaw):

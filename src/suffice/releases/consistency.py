@@ -36,6 +36,7 @@ def check(release: Release) -> None:
     _check_numbers(release.grid, release.sensitivity, release.witness)
     _check_law(release.law)
     _check_promise(release.guarantee, release.law, release.sensitivity)
+    _check_channel(release)
 
 
 def _check_values(release: Release) -> None:
@@ -125,6 +126,19 @@ def _check_promise(guarantee: Guarantee, law: Law | None, sensitivity: Sensitivi
             raise InputError(
                 f"The noise of this release gives epsilon = {float(given):g}, and it says {one}."
             )
+
+
+def _check_channel(release: Release) -> None:
+    """Answers say no more than their channel keeps, whose own guarantee is computed from its law."""
+    if release.channel is None:
+        return
+    if release.answers is None:
+        raise InputError("A channel belongs to randomised answers, and there are none.")
+    keeps, says = release.channel.guarantee().promise, release.guarantee.promise
+    if isinstance(keeps, NotPrivate) and not isinstance(says, NotPrivate):
+        raise InputError(f"The channel keeps no promise, and the release says {says}.")
+    if isinstance(keeps, PureDP) and isinstance(says, PureDP) and says.epsilon < keeps.epsilon:
+        raise InputError(f"The channel of these answers keeps {keeps}, and the release says {says}.")
 
 
 def _epsilon(law: Law, sensitivity: Sensitivity) -> Fraction | float | None:

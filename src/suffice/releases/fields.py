@@ -12,6 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from suffice.channels import CHANNELS
 from suffice.core.column import Column
 from suffice.core.errors import InputError
 from suffice.core.guarantees import Promise
@@ -21,7 +22,13 @@ from suffice.core.units import Unit
 __all__ = ["check_fields"]
 
 _MOST_BITS = 600
-_NAMES = {"Law": reduce(or_, LAWS), "Unit": Unit, "Promise": Promise, "Column": Column}
+_NAMES = {
+    "Law": reduce(or_, LAWS),
+    "Unit": Unit,
+    "Promise": Promise,
+    "Column": Column,
+    "Channel": reduce(or_, CHANNELS),
+}
 
 
 def check_fields(value: Any) -> None:

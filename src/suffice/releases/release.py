@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from suffice.channels import CHANNELS
 from suffice.core.bounds import Bound, Radius, Sensitivity
 from suffice.core.codec import decode, encode
 from suffice.core.column import COLUMNS, Categorical, Cross, Hashed
 from suffice.core.errors import InputError, ReleaseUnreadable
 from suffice.core.guarantees import PROMISES, Guarantee
 from suffice.core.laws import LAWS, Law
+from suffice.core.protocols import Channel
 from suffice.core.receipt import Receipt
 from suffice.core.recipe import MOST_COLUMNS, Recipe
 from suffice.core.units import UNITS
@@ -45,7 +47,8 @@ class Release:
     """A noisy statistic with its guarantee, its noise law, and the public facts that tie it to rows.
 
     `values` are whole numbers of grid units where there is a grid, and cannot be written to; a
-    release of randomised answers has `answers` instead, one column or more. `about` holds further
+    release of randomised answers has `answers` instead, one column or more, and the `channel` that
+    every one of them passed. `about` holds further
     public facts of this kind of statistic, such as the label's name and its classes.
     `verified_by` names the trusted keys whose seal held when a file was loaded: it is what this
     reader checked, no part of the file and of equality. A release has no length and no items: one
@@ -67,6 +70,7 @@ class Release:
     about: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
     answers: pa.Table | None = None
+    channel: Channel | None = None
     verified_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -166,7 +170,7 @@ def opened(data: bytes, *, trust: seals.Keys | None = None) -> Release:
 
 
 _BLANK: dict[str, Any] = dict.fromkeys(
-    ("recipe", "bound", "grid", "sensitivity", "witness", "law", "receipt"), None
+    ("recipe", "bound", "grid", "sensitivity", "witness", "law", "receipt", "channel"), None
 )
 _KINDS: dict[str, tuple[type, ...]] = {
     "recipe": COLUMNS,
@@ -177,6 +181,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "law": LAWS,
     "guarantee": (Guarantee, *PROMISES, *UNITS),
     "receipt": (Receipt,),
+    "channel": CHANNELS,
 }
 
 
