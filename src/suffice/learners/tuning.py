@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from suffice.learners.evidence import Evidence
     from suffice.maths.linear_odd import LinearOdd
 
-__all__ = ["tune"]
+__all__ = ["expected_labels", "predicted", "tune"]
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 Learner = TypeVar("Learner", bound=MeanOperatorClassifier)
@@ -64,15 +64,14 @@ def tune(
         raise InputError(f"tune works on a MeanOperatorClassifier, and got a {type(estimator).__name__}.")
     points = _points(grid, scoring)
     evidence = _evidence(X, release, rows)
-    seen = spread(evidence.rows, _ROWS)
-    labels = _expected_labels(evidence, seen)
+    seen, labels = expected_labels(evidence)
     scores = []
     for point in points:
         candidate = clone(estimator).set_params(**point)
         loss = loss_named(candidate.loss)
         penalty = Penalty(candidate.alpha, candidate.l1_ratio, candidate.tol, candidate.max_iter)
         margins = seen @ solve(evidence, loss, penalty).theta.T
-        scores.append(_accuracy(margins, labels) if scoring == "accuracy" else _risk(margins, labels, loss))
+        scores.append(predicted(margins, labels, loss, scoring))
     best = int(np.argmax(scores) if scoring == "accuracy" else np.argmin(scores))
     chosen: Learner = clone(estimator).set_params(**points[best]).fit(X, release, rows=rows)
     names = sorted({name for point in points for name in point})
@@ -114,14 +113,25 @@ def _evidence(X: Any, release: Release | Moments, rows: Literal["same", "sample"
     )
 
 
-def _expected_labels(evidence: Evidence, seen: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of each row the expected label in [-1, 1], or for K classes the expected probability of each."""
+def expected_labels(evidence: Evidence) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Some of the rows, and for each its expected label in [-1, 1], or for K classes their probabilities."""
+    seen = spread(evidence.rows, _ROWS)
     if evidence.mean.ndim == 1:
-        return believe(seen, evidence.mean, evidence.covariance, count=evidence.count)[0]
+        return seen, believe(seen, evidence.mean, evidence.covariance, count=evidence.count)[0]
     each = [one_class(evidence, k) for k in range(len(evidence.mean))]
     signed = [believe(seen, one.mean, one.covariance, count=one.count)[0] for one in each]
     chances = np.clip((1.0 + np.stack(signed, axis=1)) / 2.0, 1e-9, 1.0)
-    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+    return seen, np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+def predicted(
+    margins: NDArray[np.float64],
+    labels: NDArray[np.float64],
+    loss: LinearOdd,
+    scoring: Literal["risk", "accuracy"],
+) -> float:
+    """The expected risk or accuracy of these margins, given the expected labels of their rows."""
+    return _accuracy(margins, labels) if scoring == "accuracy" else _risk(margins, labels, loss)
 
 
 def _accuracy(margins: NDArray[np.float64], labels: NDArray[np.float64]) -> float:
