@@ -196,7 +196,8 @@ def verdict_of_strength(figures: Figures) -> list[str]:
     worst = max(figures.regret, key=lambda key: figures.regret[key])
     told = (
         "the automatic strength is within 10 % of the log-loss of the best single alpha of 30, chosen with "
-        f"the test labels. The worst cell is {worst[0]}, ε = {worst[1]:g}: {100 * figures.regret[worst]:+.1f} %."
+        f"the test labels. The worst cell is {worst[0]}, ε = {worst[1]:g}: "
+        f"{100 * figures.regret[worst]:+.1f} %."
     )
     return [f"- {kept(figures.regret[worst] <= 0.1)}: {told}"]
 
