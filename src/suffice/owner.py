@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, final
 
+import numpy as np
+
 from suffice.accounting.event import event_of
+from suffice.channels.together import added
 from suffice.core.codec import canonical, encode
-from suffice.core.errors import BoundsError, InputError, SchemaError, UnboundedSensitivity
+from suffice.core.errors import BoundsError, InputError, SchemaError, UnboundedSensitivity, UnsupportedPair
 from suffice.core.fold import fold
-from suffice.core.guarantees import Guarantee, NotPrivate
+from suffice.core.guarantees import Guarantee, NotPrivate, Promise
+from suffice.core.protocols import Channel
 from suffice.core.receipt import Receipt
 from suffice.core.request import Auto
 from suffice.core.units import LabelOf, RecordOf
 from suffice.mechanisms.choice import best
 from suffice.releases.release import Grid, Release
 from suffice.sources.group import Group
+from suffice.statistics.labels import LabelColumn, Labels
 from suffice.statistics.person_counts import PersonCounts
 
 if TYPE_CHECKING:
@@ -90,8 +95,8 @@ class Owner:
 
     def release(
         self,
-        statistic: Statistic,
-        mechanism: Additive | Auto,
+        statistic: Statistic | Labels,
+        mechanism: Additive | Auto | Channel,
         *,
         key: str | None = None,
         part: str | None = None,
@@ -101,6 +106,8 @@ class Owner:
         workers: int = 1,
     ) -> Release:
         """Release the statistic through the mechanism, or serve again what was released before.
+
+        Labels go through a channel, one noisy answer per row, charged once for them all.
 
         A new draw needs a `key=` of its own or a new edition of the ledger, and is charged. With
         `part` it is the statistic of the rows of one group, charged to that group alone; with
@@ -124,8 +131,8 @@ class Owner:
 
     def preview(
         self,
-        statistic: Statistic,
-        mechanism: Additive | Auto,
+        statistic: Statistic | Labels,
+        mechanism: Additive | Auto | Channel,
         *,
         key: str | None = None,
         part: str | None = None,
@@ -133,10 +140,13 @@ class Owner:
         """What `release` would cost. No protected column is opened and nothing is spent."""
         request = self._request(statistic, mechanism, part)
         key = self.ledger.request_key(request) if key is None else _named(key)
-        cost, left = str(mechanism.promise()), str(self.ledger.remaining(part))
+        unit, source = self.ledger.unit, self._rows(part)
+        cost, left = str(_promise(mechanism, unit)), str(self.ledger.remaining(part))
         if self.ledger.find(key, request) is not None:
             return Preview("nothing: it was released before", left, True, None, None, None, None)
-        unit, source = self.ledger.unit, self._rows(part)
+        if isinstance(statistic, Labels) or isinstance(mechanism, Channel):
+            _settled(statistic, mechanism, source, unit)
+            return Preview(cost, left, False, None, None, None, getattr(source, "rows", None))
         settled = statistic.resolve(source, unit)
         state = fold(settled.public(), source) if unit.rows_are_public else None
         sensitivity = settled.sensitivity(unit, state)
@@ -145,7 +155,9 @@ class Owner:
         law = chosen.law(sensitivity, *settled.shape)
         return Preview(cost, left, False, law, sensitivity, settled.radius, rows, why)
 
-    def _request(self, statistic: Statistic, mechanism: Additive | Auto, part: str | None) -> bytes:
+    def _request(
+        self, statistic: Statistic | Labels, mechanism: Additive | Auto | Channel, part: str | None
+    ) -> bytes:
         words = {"statistic": encode(statistic), "mechanism": encode(mechanism), "source": self.source.name}
         return canonical(words if part is None else words | {"part": list(self.ledger.group(part))})
 
@@ -163,13 +175,15 @@ class Owner:
     def _draw(
         self,
         source: Source,
-        statistic: Statistic,
-        mechanism: Additive | Auto,
+        statistic: Statistic | Labels,
+        mechanism: Additive | Auto | Channel,
         named: tuple[str, bytes],
         terms: _Terms,
         progress: Callable[[int, int | None], None] | None,
         workers: int,
     ) -> bytes:
+        if isinstance(statistic, Labels) or isinstance(mechanism, Channel):
+            return self._answers(source, statistic, mechanism, named, terms, progress, workers)
         unit, (key, request) = self.ledger.unit, named
         settled = statistic.resolve(source, unit, workers=workers, progress=progress)
         widest, _ = _chosen(mechanism, settled.sensitivity(unit, None), settled.shape)
@@ -211,6 +225,53 @@ class Owner:
         self.last = Outcome(reused=False, key=key, why=why)
         return self.ledger.store(charge, release.to_bytes())
 
+    def _answers(
+        self,
+        source: Source,
+        labels: Statistic | Labels,
+        channel: Additive | Auto | Channel,
+        named: tuple[str, bytes],
+        terms: _Terms,
+        progress: Callable[[int, int | None], None] | None,
+        workers: int,
+    ) -> bytes:
+        """One noisy answer for each row, in the order of the key, paid for before any is drawn."""
+        unit, (key, request) = self.ledger.unit, named
+        channel, settled = _settled(labels, channel, source, unit)
+        self._check_persons(terms.part, workers)
+        keys, codes = settled.sorted(fold(settled, source, workers=workers, progress=progress))
+        promise = _promise(channel, unit)
+        charge = self.ledger.charge(
+            key,
+            request,
+            promise,
+            summary=_summary(labels, channel),
+            part=terms.part,
+            learner=terms.learner,
+            unprotected=terms.unprotected,
+        )
+        drawn = channel.randomise(np.array(settled.classes.values)[codes])
+        told = {"label": settled.classes.column, "key": settled.key, "classes": settled.classes.values}
+        release = Release(
+            kind="Labels",
+            values=np.zeros(0, dtype=np.int64),
+            names=(),
+            recipe=None,
+            bound=None,
+            grid=None,
+            sensitivity=None,
+            witness=None,
+            law=None,
+            guarantee=Guarantee(promise, unit, (), _assumed(source, promise, unit)),
+            receipt=Receipt(charge.id),
+            made_by=f"suffice {version('suffice')}",
+            about=told | _told(source),
+            answers=settled.answers(keys, np.asarray(drawn)),
+            channel=channel,
+        )
+        self.last = Outcome(reused=False, key=key)
+        return self.ledger.store(charge, release.to_bytes())
+
 
 def _refuse_layout(source: Source, unit: Unit) -> None:
     """A folder name, a file's place or a join key that reads a protected column would give it away."""
@@ -234,17 +295,44 @@ def _named(key: str) -> str:
     return f"named:{key}"
 
 
-def _summary(statistic: Statistic, mechanism: Additive | Auto) -> str:
+def _promise(mechanism: Additive | Auto | Channel, unit: Unit) -> Promise:
+    """What is charged; for a channel, as often as one person may have a row."""
+    if not isinstance(mechanism, Channel):
+        return mechanism.promise()
+    return added([mechanism.guarantee().promise] * getattr(unit, "at_most", 1))
+
+
+def _settled(
+    labels: Statistic | Labels, channel: Additive | Auto | Channel, source: Source, unit: Unit
+) -> tuple[Channel, LabelColumn]:
+    """The channel, and the labels as it takes them."""
+    truths = getattr(channel, "truths", None)
+    if not isinstance(labels, Labels) or not isinstance(channel, Channel) or truths is None:
+        raise UnsupportedPair(
+            f"A channel for labels goes with Labels, and got {type(labels).__name__} with "
+            f"{type(channel).__name__}. Write Labels('y', key='id') and RandomizedResponse(('no', 'yes'), "
+            "epsilon=1.0), or a mechanism for a sum."
+        )
+    return channel, labels.resolve(source, unit, truths())
+
+
+def _summary(statistic: Statistic | Labels, mechanism: Additive | Auto | Channel) -> str:
     label = getattr(statistic, "label", None)
     what = type(statistic).__name__ + (f" of {label!r}" if label else "")
     return f"{what} through {type(mechanism).__name__}"
 
 
 def _assumptions(source: Source, facts: Facts, mechanism: Additive | Auto, unit: Unit) -> tuple[str, ...]:
-    private = not isinstance(mechanism.promise(), NotPrivate)
+    told = _assumed(source, mechanism.promise(), unit)
+    return (*facts.assumes, *told) if told else ()
+
+
+def _assumed(source: Source, promise: Promise, unit: Unit) -> tuple[str, ...]:
+    """What must be true of the rows and of the randomness, whatever the statistic."""
     person = getattr(unit, "person", None)
     named = () if person is None else (f"{person!r} names one person in one way, in every row",)
-    return (*facts.assumes, *named, *getattr(source, "assumes", ()), _UNIFORM) if private else ()
+    private = not isinstance(promise, NotPrivate)
+    return (*named, *getattr(source, "assumes", ()), _UNIFORM) if private else ()
 
 
 def _told(source: Source) -> dict[str, dict[str, str]]:

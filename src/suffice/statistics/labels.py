@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,7 @@ class Labels:
     key: str | None = None
 
     def resolve(self, source: Source, unit: Unit, classes: tuple[Class, ...]) -> LabelColumn:
-        """Settle columns and types from the schema alone."""
+        """Settle columns and types from the schema alone; the classes are the truths of the channel."""
         if self.key is None:
             raise InputError(
                 "Noisy labels leave in the order of a public key, since the order of the rows could tell "
@@ -110,6 +110,14 @@ class LabelColumn:
                     "Give each row its own key, such as a number.",
                 )
         return keys, np.asarray(table["code"].to_numpy(), dtype=np.int64)
+
+    def answers(self, keys: pa.Array, drawn: NDArray[Any]) -> pa.Table:
+        """The keys beside the answers: one column, or one per class where an answer is a row of bits."""
+        label = self.classes.column
+        if drawn.ndim == 1:
+            return pa.table({self.key: keys, label: pa.array(drawn.tolist())})
+        bits = {f"{label}={one}": pa.array(drawn[:, at]) for at, one in enumerate(self.classes.values)}
+        return pa.table({self.key: keys} | bits)
 
 
 def _key_kind(source: Source, name: str) -> str:
