@@ -8,7 +8,7 @@ regression on the labels themselves, chance, and, with --peer, diffprivlib, whos
     python benchmarks/papers/label_privacy.py --data DIR [--peer PYTHON] [--out build/benchmarks]
 
 DIR holds one folder per set with one Parquet file in it. The output folder gets label_privacy.json,
-.md, .svg and .png; --drawn FILE ... writes them again from finished label_privacy.json files.
+.md, .svg and .png; label_privacy_report.py writes the last three again.
 """
 
 from __future__ import annotations
@@ -246,14 +246,8 @@ def main() -> int:
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--peer", type=Path, help="the interpreter that has diffprivlib")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks"))
-    parser.add_argument("--drawn", type=Path, nargs="+", help="write one report of finished JSON files")
     parser.add_argument("--smoke", action="store_true", help="two splits of one small set at one epsilon")
     asked = parser.parse_args()
-    if asked.drawn:
-        results = [json.loads(path.read_text("utf-8")) for path in asked.drawn]
-        whole = [record for result in results for record in result["records"]]
-        write(results[-1] | {"records": whole}, asked.out)
-        return 0
     epsilons, splits, sets = EPSILONS, asked.splits, asked.sets
     if asked.smoke:
         epsilons, splits, sets = (1.0,), 2, ["breast cancer"]

@@ -1,11 +1,18 @@
-"""The report of label_privacy.py: means over splits, paired tests, regret, as a page of tables and a plot."""
+"""The report of label_privacy.py: means over splits, paired tests, regret, as a page of tables and a plot.
+
+    python benchmarks/papers/label_privacy_report.py FILE.json ... [--out build/benchmarks]
+
+Files of several runs, one for each data set, make one report.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import matplotlib as mpl
 import numpy as np
@@ -333,3 +340,48 @@ def write(result: dict, folder: Path) -> None:
     (folder / "label_privacy.md").write_text(page(figures, result), "utf-8")
     draw(figures, folder)
     print(*verdicts(figures), sep="\n")
+
+
+def invented() -> dict:
+    """Two splits of one set, made up, to try the report with."""
+    records: list[dict] = []
+    for split in range(2):
+        about = {"set": "invented", "split": split, "auc": 0.9}
+        records += [
+            about | {"method": method, "accuracy": 0.9, "logloss": 0.3} for method in ("all labels", "chance")
+        ]
+        for place, method in enumerate((*PURE, *APPROXIMATE)):
+            told = {
+                "epsilon": 1.0,
+                "accuracy": 0.8 + 0.01 * place + 0.001 * split,
+                "logloss": 0.4,
+                "grid": [0.5, 0.39],
+            }
+            records.append(
+                about | {"method": method, "chosen": "Cube" if method.startswith("Auto") else ""} | told
+            )
+    return {"machine": "none", "date": "never", "splits": 2, "delta": 1e-6, "records": records}
+
+
+def main() -> None:
+    """Join the files and write one report."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", type=Path, nargs="*", help="label_privacy.json of one run or several")
+    parser.add_argument("--out", type=Path, default=Path("build/benchmarks"))
+    parser.add_argument(
+        "--smoke", action="store_true", help="a report of invented figures, in a folder of its own"
+    )
+    asked = parser.parse_args()
+    if asked.smoke:
+        with TemporaryDirectory() as folder:
+            write(invented(), Path(folder))
+        return
+    results = [json.loads(path.read_text("utf-8")) for path in asked.files]
+    whole = [record for result in results for record in result["records"]]
+    write(results[-1] | {"records": whole}, asked.out)
+
+
+if __name__ == "__main__":
+    main()

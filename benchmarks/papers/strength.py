@@ -167,7 +167,10 @@ def main(arguments: list[str] | None = None) -> list[dict]:
     parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
     parser.add_argument("--grid", type=int, default=30)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--smoke", action="store_true", help="one split of one small set at one epsilon")
     asked = parser.parse_args(arguments)
+    if asked.smoke:
+        asked.sets, asked.splits, asked.epsilons, asked.grid = ["wdbc"], 1, [1.0], 5
     grid, cells = np.geomspace(1e-8, 10.0, asked.grid), []
     for name in asked.sets:
         X, y = read(name, asked.data)
