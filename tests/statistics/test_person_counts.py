@@ -170,7 +170,7 @@ print(persons, pa.default_memory_pool().max_memory() >> 20, whole >> 10)
 
 
 def peak_of(held):
-    """Count two million persons in a process of its own; return their number and the most megabytes it took, Arrow's and all."""
+    """Count two million persons in a process; return how many, and the most megabytes: Arrow's, and all."""
     path = os.pathsep.join([str(Path(suffice.__file__).parents[1]), str(Path(__file__).parents[2])])
     run = subprocess.run(
         [sys.executable, "-c", COUNT, str(held)],

@@ -369,7 +369,7 @@ class Ledger:
         self,
         receipts: Iterable[str] = (),
         *,
-        checkpoints: Iterable[Checkpoint] = (),
+        checkpoints: Iterable[Checkpoint | bytes] = (),
         holds: Holds | None = None,
     ) -> Verification:
         """Check every row against the chain and the totals; receipts and checkpoints must be known.
@@ -377,8 +377,9 @@ class Ledger:
         `holds` says whether a signature of a public key fits some words; with it, every approval
         is checked too.
         """
+        points = [Checkpoint.from_bytes(one) if isinstance(one, bytes) else one for one in checkpoints]
         with self.engine.transaction() as db:
-            return verified(db, receipts, checkpoints, holds)
+            return verified(db, receipts, points, holds)
 
     def export(self, form: Literal["json", "csv"]) -> str:
         """The ledger as text: everything as JSON, or its charges as CSV."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from suffice.cli import keys, ledger
+from suffice.cli import keys, ledger, policy
 from suffice.cli.audit import audit
 from suffice.cli.check import check
 from suffice.cli.fit import fit
@@ -31,6 +31,8 @@ app = typer.Typer(
 )
 for verb in (check, release, show, verify, fit, tune, predict, audit):
     app.command(name=verb.__name__)(verb)
+for act in (policy.limit, policy.revoke, policy.approver, policy.approve, policy.checkpoint):
+    ledger.app.command(name=act.__name__)(act)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(keys.app, name="keys")
 

@@ -13,7 +13,7 @@ from suffice.cli.option import Json, Overwrite, Quiet
 from suffice.cli.output import Output, columns, reported
 from suffice.core.codec import encode
 from suffice.core.errors import InputError
-from suffice.releases import file
+from suffice.releases import file, notary
 
 if TYPE_CHECKING:
     from suffice.core.guarantees import Promise
@@ -44,6 +44,12 @@ def create(
         str | None, typer.Option("--person", help="The public column that says whose row it is.")
     ] = None,
     at_most: Annotated[int, typer.Option("--at-most", help="The rows that one person may have.")] = 1,
+    partitions: Annotated[
+        str | None,
+        typer.Option(
+            "--partitions", help="A public column and its groups, counted apart: region=north,south."
+        ),
+    ] = None,
     allow_unprotected: Annotated[
         bool,
         typer.Option(
@@ -62,6 +68,7 @@ def create(
         dataset=dataset,
         unit=unit_of(unit, person, at_most),
         budget=promise_of(budget),
+        partitions=None if partitions is None else groups_of(partitions),
         allow_unprotected=allow_unprotected,
     )
     Output(as_json, quiet).report(
@@ -73,9 +80,18 @@ def create(
 
 @app.command()
 @reported
-def show(url: Url, as_json: Json = False, quiet: Quiet = False) -> None:
+def show(
+    url: Url,
+    tight: Annotated[
+        float | None,
+        typer.Option("--tight", help="Also the epsilon of all charges together at this delta, for a report."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Show what a ledger protects, what is left, and every charge."""
     ledger = sf.Ledger.open(url)
+    total = None if tight is None else ledger.tight(tight)
     charges = [_charge(charge) for charge in ledger.charges()]
     heads = ("day", "edition", "cost", "release", "charge")
     rows = [(one["day"], one["edition"], one["cost"], one["release"], one["charge"][:16]) for one in charges]
@@ -84,11 +100,15 @@ def show(url: Url, as_json: Json = False, quiet: Quiet = False) -> None:
         f"  protected:  {ledger.unit.sentence()}",
         f"  budget:     {ledger.budget}",
         f"  left:       {ledger.remaining()}",
+        *_left_in_parts(ledger),
+        *(f"  learner:    {one.name}: {_standing(one)}" for one in ledger.learners()),
+        *([] if total is None else [f"  tight:      epsilon = {total:.6g} at delta = {tight:g}"]),
         f"  edition:    {ledger.edition}",
         "",
         columns(heads, rows) if rows else "Nothing was released yet.",
     ]
-    Output(as_json, quiet).answer({**_facts(ledger), "charges": charges}, "\n".join(lines))
+    facts = _facts(ledger) | ({} if total is None else {"tight": {"epsilon": total, "delta": tight}})
+    Output(as_json, quiet).answer({**facts, "charges": charges}, "\n".join(lines))
 
 
 @app.command()
@@ -99,16 +119,27 @@ def verify(
         list[Path] | None,
         typer.Option("--release", help="A release whose charge the ledger should know; may be given again."),
     ] = None,
+    checkpoints: Annotated[
+        list[Path] | None,
+        typer.Option("--checkpoint", help="A signed checkpoint of the ledger; may be given again."),
+    ] = None,
+    trust: Annotated[
+        list[Path] | None, typer.Option("--trust", help="The public key that signed the checkpoints.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Check that a ledger was not changed from outside.
 
-    No row may be edited, taken away or added behind its back; exit code 4 if one was.
+    No row may be edited, taken away or added behind its back; exit code 4 if one was. Releases and
+    checkpoints that it does not know show that it is an older copy. Approvals are checked too.
     """
+    if checkpoints and not trust:
+        raise InputError("A checkpoint is believed by its signature. Give the key with --trust OWNER.pub.")
+    points = [notary.opened(one, trust or []) for one in checkpoints or ()]
     known = [sf.load(one).receipt for one in releases or ()]
     receipts = [receipt.charge for receipt in known if receipt is not None]
-    found = sf.Ledger.open(url).verify(receipts)
+    found = sf.Ledger.open(url).verify(receipts, checkpoints=points, holds=notary.holds)
     Output(as_json, quiet).answer(
         {"ok": found.ok, "entries": found.entries, "row": found.row, "problem": found.problem}, str(found)
     )
@@ -145,6 +176,10 @@ def raise_(
     url: Url,
     budget: Annotated[str, typer.Option("--budget", help="The new total, in the ledger's own currency.")],
     reason: Annotated[str, typer.Option("--reason", help="Why; it is recorded for good.")],
+    approval: Annotated[
+        Path | None,
+        typer.Option("--approval", help="What `suffice ledger approve` wrote, where it is needed."),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -153,7 +188,8 @@ def raise_(
     The act and its reason stay in the ledger.
     """
     ledger = sf.Ledger.open(url)
-    ledger.raise_budget(promise_of(budget), reason)
+    agreed = None if approval is None else notary.approved_in(approval)
+    ledger.raise_budget(promise_of(budget), reason, approve=agreed)
     Output(as_json, quiet).report(
         _facts(ledger),
         f"The budget of {ledger.dataset!r} is now {ledger.budget}; {ledger.remaining()} is left.",
@@ -206,6 +242,25 @@ def promise_of(written: str) -> Promise:
     raise _unpromising(written)
 
 
+def groups_of(written: str) -> tuple[str, tuple[str, ...]]:
+    """The column and the groups that a text stands for: region=north,south."""
+    column, mark, groups = written.partition("=")
+    if not (column.strip() and mark and groups.strip()):
+        raise InputError(
+            f"Groups are written COLUMN=ONE,TWO, such as region=north,south, and got {written!r}."
+        )
+    return column.strip(), tuple(one.strip() for one in groups.split(","))
+
+
+def _left_in_parts(ledger: sf.Ledger) -> list[str]:
+    parts = ledger.partitions[1] if ledger.partitions else ()
+    return [f"    {one}: {ledger.remaining(one)}" for one in parts]
+
+
+def _standing(learner: Any) -> str:
+    return f"{learner.spent} of {learner.limit} is spent" + ("; revoked" if learner.revoked else "")
+
+
 def _numbered(part: str, written: str) -> tuple[str, float]:
     name, _, number = part.partition("=")
     try:
@@ -232,10 +287,15 @@ def _facts(ledger: sf.Ledger) -> dict[str, Any]:
         "voided": None if left.voided is None else left.voided.isoformat(),
         "edition": ledger.edition,
         "allow_unprotected": ledger.allow_unprotected,
+        "partitions": encode(ledger.partitions),
+        "learners": [
+            {"name": one.name, "limit": str(one.limit), "spent": str(one.spent), "revoked": one.revoked}
+            for one in ledger.learners()
+        ],
     }
 
 
-def _charge(charge: Any) -> dict[str, str]:
+def _charge(charge: Any) -> dict[str, Any]:
     return {
         "charge": charge.id,
         "day": str(charge.day),
@@ -243,4 +303,6 @@ def _charge(charge: Any) -> dict[str, str]:
         "cost": f"unprotected ({charge.unprotected})" if charge.unprotected else str(charge.cost),
         "release": charge.summary,
         "key": charge.key,
+        "part": charge.part,
+        "learner": charge.learner,
     }

@@ -27,6 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from suffice.core.errors import (
     BudgetExceeded,
+    Refused,
     ReleaseError,
     ReleaseMismatch,
     SufficeError,
@@ -50,6 +51,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (ReleaseMismatch, 5),
     (ReleaseError, 4),
     (BudgetExceeded, 3),
+    (Refused, 3),
     (UnprotectedRefused, 3),
     (SufficeError, 2),
     (OSError, 2),

@@ -16,7 +16,8 @@ from suffice.core.errors import InputError
 from suffice.releases.seal import sealed
 
 if TYPE_CHECKING:
-    from suffice.core.protocols import Additive, Statistic
+    from collections.abc import Callable
+
     from suffice.owner import Owner, Preview
 
 __all__ = ["release"]
@@ -35,6 +36,12 @@ def release(
     ] = None,
     key: Annotated[
         str | None, typer.Option("--key", help="A name for a draw of its own, charged even if asked before.")
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option("--part", help="One group of the ledger's partitions; only its rows.")
+    ] = None,
+    learner: Annotated[
+        str | None, typer.Option("--learner", help="For whom it is, by the name in the ledger.")
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", help="Instead of the epsilon in the spec.")
@@ -67,34 +74,28 @@ def release(
         owner = sf.Owner(asked.opened(), ledger=purse)
         statistic, mechanism = asked.made_statistic(), asked.made_mechanism(epsilon=epsilon, delta=delta)
         if dry_run:
-            _forecast(output, owner.preview(statistic, mechanism, key=key))
+            _forecast(output, owner.preview(statistic, mechanism, key=key, part=part))
             return
-        target = _target(home, out, owner, statistic, mechanism, key, overwrite=overwrite)
+
+        def released_before() -> bool:
+            return owner.preview(statistic, mechanism, key=key, part=part).reused
+
+        target = _target(home, out, released_before, overwrite=overwrite)
+        terms = {"key": key, "part": part, "learner": learner, "unprotected": unprotected}
         with output.progress("reading rows") as progress:
-            made = owner.release(
-                statistic, mechanism, key=key, unprotected=unprotected, progress=progress, workers=workers
-            )
+            made = owner.release(statistic, mechanism, **terms, progress=progress, workers=workers)
         made.save(target, seal=private, overwrite=overwrite)
-    _report(output, owner, made, out, asked)
+    _report(output, owner, made, out, asked, part)
 
 
-def _target(
-    home: Path,
-    out: Path | None,
-    owner: Owner,
-    statistic: Statistic,
-    mechanism: Additive | sf.Auto,
-    key: str | None,
-    *,
-    overwrite: bool,
-) -> Path:
+def _target(home: Path, out: Path | None, released_before: Callable[[], bool], *, overwrite: bool) -> Path:
     """Where to write; refused before anything is spent if it could not be written afterwards."""
     if out is None:
         raise InputError("Where should the release go? Give -o FILE.suffice, or --dry-run to see the cost.")
     target = home / out
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {str(target.parent)!r} to write to. Make it first.")
-    if target.exists() and not overwrite and not owner.preview(statistic, mechanism, key=key).reused:
+    if target.exists() and not overwrite and not released_before():
         raise InputError(
             f"There is a file {str(target)!r} already, and nothing was spent. "
             "Choose another name, or say --overwrite."
@@ -102,9 +103,11 @@ def _target(
     return target
 
 
-def _report(output: Output, owner: Owner, made: sf.Release, out: Path | None, asked: Spec) -> None:
+def _report(
+    output: Output, owner: Owner, made: sf.Release, out: Path | None, asked: Spec, part: str | None
+) -> None:
     reused = owner.last is not None and owner.last.reused
-    left = owner.ledger.remaining()
+    left = owner.ledger.remaining(part)
     paid = "It was released before, so it cost nothing" if reused else f"It cost {made.guarantee.promise}"
     why = owner.last.why if owner.last is not None else ""
     output.report(
