@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["neighbours"]
 
+_FEW = 4
+
 
 def neighbours(table: pa.Table, unit: Unit) -> Iterator[pa.Table]:
     """Every table that differs from this one by the unit, with values that occur in the table.
@@ -71,8 +73,18 @@ def _moved(table: pa.Table, column: str) -> Iterator[pa.Table]:
 
 
 def _replaced(table: pa.Table, unit: RecordOf) -> Iterator[pa.Table]:
+    """Another's record, and another's record with one value of a column of few levels changed."""
     rows_of = _people(table, unit.person, unit.at_most)
     records = table.to_pylist()
+    few = {name: _levels(table, name) for name in table.column_names}
+    records += [
+        record | {name: level}
+        for name, levels in few.items()
+        if len(levels) <= _FEW and name != unit.person
+        for level in levels
+        for record in records[: table.num_rows]
+        if record[name] != level
+    ]
     for rows in rows_of:
         for record in records:
             content = {name: value for name, value in record.items() if name != unit.person}

@@ -19,8 +19,8 @@ def scores(noisy: NDArray[Any], here: NDArray[Any], there: NDArray[Any]) -> dict
     """One number per release and way of attack, large where the release looks like `there`.
 
     The distances in the three norms are, up to their scale, the log-likelihood ratios of the noise
-    laws that depend on such a norm; the projection is that of normal noise. The grain looks at the
-    lowest binary digit that is not zero, which noise in floating point leaves behind.
+    laws that depend on such a norm; the projection is that of normal noise. The grain is the lowest
+    binary digit that is not zero, of the number that moves most: there floating-point noise shows.
     """
     off = np.asarray(noisy, dtype=np.float64) - np.asarray(here, dtype=np.float64)
     move = np.asarray(there, dtype=np.float64) - np.asarray(here, dtype=np.float64)
@@ -31,7 +31,7 @@ def scores(noisy: NDArray[Any], here: NDArray[Any], there: NDArray[Any]) -> dict
         "2-norm": np.linalg.norm(off, axis=1) - np.linalg.norm(rest, axis=1),
         "max norm": size.max(axis=1) - left.max(axis=1),
         "projection": off @ move,
-        "grain": granularity(noisy).min(axis=1),
+        "grain": granularity(noisy)[:, int(np.argmax(np.abs(move)))],
     }
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "TwoWorlds", "epsilon_lower_bound", "power", "two_worlds"]
 
-_THRESHOLDS = 400
+_THRESHOLDS = 120
 _SHARES = 40
 _LEAST = 1e-300
 
@@ -61,16 +61,24 @@ class TwoWorlds:
 
 
 def epsilon_lower_bound(
-    likely: int, rare: int, draws: int, *, delta: float = 0.0, error: float = 0.01
+    likely: int,
+    rare: int,
+    draws: int,
+    *,
+    rare_draws: int | None = None,
+    delta: float = 0.0,
+    error: float = 0.01,
 ) -> float:
     """The epsilon that an event seen `likely` times in one world and `rare` times in the other asks for.
 
-    Both numbers are of `draws` independent releases. The bound exceeds the true epsilon with
-    probability at most `error`: half of it for either end, by Clopper and Pearson.
+    Both numbers are of `draws` independent releases, the second of `rare_draws` if that is given. The
+    bound exceeds the true epsilon with probability at most `error`: half of it for either end, by
+    Clopper and Pearson.
     """
-    if not 0 <= rare <= draws or not 0 <= likely <= draws or draws < 1:
+    others = draws if rare_draws is None else rare_draws
+    if not 0 <= rare <= others or not 0 <= likely <= draws or min(draws, others) < 1:
         raise InputError(f"An event happens 0 to draws times, and got {likely} and {rare} of {draws}.")
-    return float(_bound(np.array([likely]), np.array([rare]), draws, delta, error)[0])
+    return float(_bound(np.array([likely]), np.array([rare]), draws, delta, error, others)[0])
 
 
 def two_worlds(
@@ -134,9 +142,15 @@ def _best(
 
 
 def _bound(
-    likely: NDArray[Any], rare: NDArray[Any], draws: int, delta: float, error: float
+    likely: NDArray[Any],
+    rare: NDArray[Any],
+    draws: int,
+    delta: float,
+    error: float,
+    rare_draws: int | None = None,
 ) -> NDArray[np.float64]:
+    others = draws if rare_draws is None else rare_draws
     with np.errstate(invalid="ignore"):
         least = np.where(likely > 0, stats.beta.ppf(error / 2, likely, draws - likely + 1), 0.0)
-        most = np.where(rare < draws, stats.beta.ppf(1 - error / 2, rare + 1, draws - rare), 1.0)
+        most = np.where(rare < others, stats.beta.ppf(1 - error / 2, rare + 1, others - rare), 1.0)
     return np.asarray(np.maximum(np.log(np.maximum(least - delta, _LEAST) / most), -math.inf))
