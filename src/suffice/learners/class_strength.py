@@ -27,7 +27,10 @@ _ENOUGH = (1e-6, 1e-3)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassTarget:
-    """The class means to fit, the strength and why; `gap` and `inside` are of the projected release."""
+    """The class means to fit, the strength and why; `inside` is said of the release.
+
+    `gap` is that of its projection, where that is what is fitted: a posterior mean is in Z_K already.
+    """
 
     means: NDArray[np.float64]
     alpha: float
@@ -55,13 +58,14 @@ def class_target(evidence: Evidence, alpha: float | None, l1_ratio: float) -> Cl
         chosen, reason = _search(belief, point.point, _tolerance(evidence, 0.1, _NEAR))
         return ClassTarget(point.point, chosen, reason, point.gap, point.inside, np.zeros_like(means))
     theta = minimise_softmax(rows, belief.posterior, alpha=belief.light, tolerance=1e-6).theta
-    point = project_classes(rows, means, tolerance=_tolerance(evidence, 1.0, _ENOUGH), start=theta)
+    near = _tolerance(evidence, 1.0, _ENOUGH)
+    point = project_classes(rows, means, tolerance=near, start=theta, until_separated=True)
     reason = (
         f"fit to the posterior mean given the noise, at a signal of about {belief.signal:.2g} logits "
         f"between {len(means)} classes, judged on {len(belief.seen)} public rows; what penalty is left is "
         "for conditioning"
     )
-    return ClassTarget(belief.posterior, belief.light, reason, point.gap, point.inside, theta)
+    return ClassTarget(belief.posterior, belief.light, reason, 0.0, point.inside, theta)
 
 
 def _contrast_variance(evidence: Evidence) -> float:

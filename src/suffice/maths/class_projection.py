@@ -8,6 +8,7 @@ fitted probabilities are in Z_K, and no farther than τ·log K from the best in 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
@@ -58,12 +59,14 @@ def project_classes(
     tolerance: float = 1e-4,
     weights: Array | None = None,
     start: Array | None = None,
+    until_separated: bool = False,
 ) -> ClassProjection:
     """Project, until the gap is at most `tolerance` times the squared length of the longest row.
 
     The share of the target in which the blocks do not add up to the mean of the rows is removed first:
     all of Z_K adds up to it. Where it is not yet known whether the target is inside, the search goes
     on to a quarter of the gap. From a fit to start with, a target that is inside may be found at once.
+    With `until_separated` it ends where a direction is found that separates the target from Z_K.
     """
     means = np.asarray(means, dtype=np.float64)
     if not np.isfinite(means).all():
@@ -71,35 +74,36 @@ def project_classes(
         raise InputError(msg)
     radius = _radius(rows, weights)
     excess = _excess(rows, means, weights)
-    target = means - excess / len(means)
+    free = SoftmaxObjective(rows, means - excess / len(means), weights=weights)
     whole = float(np.abs(excess).max()) <= 1e-9 * radius
-    free = SoftmaxObjective(rows, target, weights=weights)
-    inner = None if start is None or not whole else _within(free, free.at(start), radius)
+    inner = None if start is None or not whole else _within(free, free.at(start), radius)[0]
     if inner is not None:
         return ClassProjection(means.copy(), 0.0, True, inner, 0, True)
-    theta, heat, fits = np.zeros_like(target), 1.0, 0
-    while True:
-        found = minimise_softmax(
-            rows,
-            target,
-            alpha=heat * radius**2 / 2,
-            weights=weights,
-            start=theta,
-            tolerance=0.1 * heat * radius,
-        )
-        theta, fits = found.theta, fits + 1
+    theta, heat, attempt = np.zeros_like(means), 1.0, 1.0 if whole else 0.0
+    for fits in itertools.count(1):
+        theta = _fit(free, heat, theta, radius)
         place = free.at(theta)
         away = -place.gradient
-        gap = max(0.0, _support(rows, away, weights) - float((away * (target - away)).sum()))
+        gap = max(0.0, _support(rows, away, weights) - float((away * (free.means - away)).sum()))
         outside = float((away * away).sum()) > gap
-        if not outside and whole:
-            inner = _within(free, place, radius)
+        if heat <= attempt and not outside:
+            inner, drop = _within(free, place, radius)
             if inner is not None:
                 return ClassProjection(means.copy(), 0.0, True, inner, fits, True)
+            attempt = heat * min(1.0, 2.0 / drop)  # a step to no penalty shrinks with it, if it ends
         enough = tolerance * radius**2 / (1.0 if outside or not whole else _BEYOND)
-        if gap <= enough or heat < _COLDEST:
-            return ClassProjection(target - away, gap, False, theta, fits, gap <= tolerance * radius**2)
+        if gap <= enough or heat < _COLDEST or (until_separated and outside):
+            break
         heat /= _COOLING
+    return ClassProjection(free.means - away, gap, False, theta, fits, gap <= tolerance * radius**2)
+
+
+def _fit(free: SoftmaxObjective, heat: float, start: Array, radius: float) -> Array:
+    """The softmax fit of the target under a penalty, in squared longest rows."""
+    alpha, near = heat * radius**2 / 2.0, 0.1 * heat * radius
+    return minimise_softmax(
+        free.X, free.means, alpha=alpha, weights=free.weights, start=start, tolerance=near
+    ).theta
 
 
 def free_fit(rows: Array, means: Array, start: Array, weights: Array | None = None) -> Array | None:
@@ -108,16 +112,19 @@ def free_fit(rows: Array, means: Array, start: Array, weights: Array | None = No
         rows, means, weights=weights, start=start, tolerance=1e-6 * _radius(rows, weights), max_iterations=30
     )
     free = SoftmaxObjective(rows, np.asarray(means, dtype=np.float64), weights=weights)
-    return _within(free, free.at(found.theta), _radius(rows, weights))
+    return _within(free, free.at(found.theta), _radius(rows, weights))[0]
 
 
-def _within(free: SoftmaxObjective, place: Place, radius: float) -> Array | None:
+def _within(free: SoftmaxObjective, place: Place, radius: float) -> tuple[Array | None, float]:
     """The fit without a penalty, where Newton steps reach it and prove that it exists; else None.
 
+    With it comes the most that a probability falls at the last step, as a share of itself.
+
     A step s turns probabilities p_k into p_k·(1 + <s_k, x> - Σ p_l <s_l, x>) to first order. Where
-    no factor is negative for any row these are probabilities, and where the step solves the Newton
+    every factor is positive for all rows these are probabilities, and where the step solves the Newton
     equation they give the target.
     """
+    drop = np.inf
     for _ in range(_ATTEMPTS):
         size = float(np.linalg.norm(place.gradient))
         near = free.preconditioner(place)
@@ -130,16 +137,22 @@ def _within(free: SoftmaxObjective, place: Place, radius: float) -> Array | None
                 _PRODUCTS,
             )
             drop = _drop(free.X, place.theta, step)
-            if drop > 1.0:
+            if drop >= 1.0:
                 break
             if float(np.linalg.norm(place.gradient + free.curvature(place, step))) <= 10 * _EXACT * radius:
-                return place.theta + step
+                return _settled(free, place.theta + step, radius), drop
         if drop > 2.0:
-            return None
+            break
         place = free.at(place.theta + step)
         if float(np.linalg.norm(place.gradient)) > 0.5 * size:
-            return None
-    return None
+            break
+    return None, drop
+
+
+def _settled(free: SoftmaxObjective, theta: Array, radius: float) -> Array:
+    return minimise_softmax(
+        free.X, free.means, weights=free.weights, start=theta, tolerance=_EXACT * radius, max_iterations=10
+    ).theta
 
 
 def _drop(rows: Array, theta: Array, step: Array) -> float:
