@@ -11,7 +11,9 @@ from benchmarks.papers import coverage
 from suffice.core.errors import UtilityWarning
 from suffice.core.moments import Isotropic
 from suffice.learners import MeanOperatorClassifier
-from suffice.learners.uncertainty import input_units
+from suffice.learners.evidence import Evidence
+from suffice.learners.uncertainty import input_units, unregularised
+from suffice.maths.linear_odd import LOSSES
 
 REPEATS = 250
 WIDE = 4.0  # standard errors of the share of covered coordinates that a right interval may be off
@@ -103,3 +105,15 @@ def test_input_units_turn_coefficients_of_the_vector_into_those_of_the_columns()
     plain = input_units(recipe) @ theta
     columns = np.column_stack([frame["a"], frame["r"] == "n", frame["r"] == "s", frame["b"], np.ones(2)])
     assert np.allclose(columns @ plain, recipe.apply(frame) @ theta, atol=1e-5)
+
+
+def test_the_curvature_of_a_logistic_fit_gives_the_covariance_that_label_variances_give():
+    rng = np.random.default_rng(5)
+    X, loss = rng.normal(size=(500, 4)) / 3, LOSSES["logistic"]
+    mean = np.tanh(X @ rng.normal(size=4) / 2) @ X / 500
+    plain = Evidence(X, mean, Isotropic(1e-6, 4), 500)
+    weighed = Evidence(X, mean, Isotropic(1e-6, 4), 500, np.ones(500))
+    for ours, theirs in zip(
+        unregularised(plain, loss, np.zeros(4)), unregularised(weighed, loss, np.zeros(4)), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-15)

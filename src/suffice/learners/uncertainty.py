@@ -9,6 +9,7 @@ import numpy as np
 from suffice.core.column import Numeric
 from suffice.core.errors import InputError
 from suffice.maths.even_pass import even_pass, second_moment
+from suffice.maths.linear_odd import LOSSES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,7 @@ __all__ = ["input_units", "pseudo_inverse", "unregularised"]
 
 _STEPS = 2
 _RANK = 1e-10
+_LOGISTIC = LOSSES["logistic"]
 
 
 def unregularised(
@@ -37,7 +39,11 @@ def unregularised(
         theta = theta - inverse @ (part.gradient - half * evidence.mean)
     part = even_pass(loss, evidence.rows, theta, True, evidence.weights)
     inverse = pseudo_inverse(part.hessian)
-    error = evidence.covariance.dense() + label_covariance(evidence, loss, theta)
+    if loss == _LOGISTIC and evidence.weights is None and not evidence.sampled and part.hessian is not None:
+        labels = 4.0 * part.hessian / evidence.count  # Var(y|x) = 4p(1 - p), four times the curvature
+    else:
+        labels = label_covariance(evidence, loss, theta)
+    error = evidence.covariance.dense() + labels
     return theta, half**2 * inverse @ error @ inverse
 
 
