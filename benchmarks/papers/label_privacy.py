@@ -59,12 +59,16 @@ MECHANISMS: dict[str, Callable[[float], Any]] = {
 
 @dataclass(frozen=True)
 class Rows:
-    """A data set as its owner has it: a table, the name of its label, and the classes, negative first."""
+    """A data set as its owner has it: a table, the name of its label, and the classes, negative first.
+
+    A grid of fewer `bits` reaches farther, where a column has values far from its mean.
+    """
 
     table: pa.Table
     label: str
     classes: tuple[Any, Any]
     unseen: str = "refuse"
+    bits: int = 20
 
     def codes(self) -> np.ndarray:
         return np.array([value == self.classes[1] for value in self.table[self.label].to_pylist()], dtype=int)
@@ -89,7 +93,7 @@ SETS: dict[str, Callable[[Path | None], Rows]] = {
         stored(data, "adult").drop(["split"]), "income", ("<=50K", ">50K"), unseen="other"
     ),
     "magic": lambda data: Rows(stored(data, "magic"), "Class", ("h", "g")),
-    "bank marketing": lambda data: Rows(stored(data, "bank_marketing"), "deposit", ("no", "yes")),
+    "bank marketing": lambda data: Rows(stored(data, "bank_marketing"), "deposit", ("no", "yes"), bits=18),
     "synthetic": lambda _: numbers(
         *make_classification(20_000, 20, n_informative=10, n_redundant=5, flip_y=0.02, random_state=7)
     ),
@@ -107,7 +111,11 @@ class Line:
         source = sf.Table(train, name="train")
         self.recipe = sf.Recipe.learn(source, columns=features, missing="indicate", unseen=rows.unseen)
         self.statistic = sf.MeanOperator(
-            self.recipe, rows.label, classes=rows.classes, bound=sf.Bound(2, sf.Radius.public(0.95))
+            self.recipe,
+            rows.label,
+            classes=rows.classes,
+            bound=sf.Bound(2, sf.Radius.public(0.95)),
+            bits=rows.bits,
         )
         self.public = train.drop([rows.label])
         unit = sf.LabelOf(rows.label)
@@ -160,9 +168,11 @@ def one_split(
     with tempfile.TemporaryDirectory() as folder:
         line = Line(rows, train, Path(folder))
         about = {"set": name, "split": seed}
-        vectors = line.recipe.apply(test)
+        vectors = line.recipe.apply(test, bits=rows.bits)
         root = np.sqrt(line.recipe.dimension)
-        plain = LogisticRegression(max_iter=2000).fit(line.recipe.apply(train) * root, codes[at])
+        plain = LogisticRegression(max_iter=2000).fit(
+            line.recipe.apply(train, bits=rows.bits) * root, codes[at]
+        )
         yield about | {"method": "all labels", **score(truth, plain.predict_proba(vectors * root)[:, 1])}
         share = np.full(len(truth), codes[at].mean())
         yield about | {"method": "chance", **score(truth, share)}
