@@ -8,6 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.gate import (  # noqa: F401  hooks and a fixture of every test
+    gate,
+    leave_out_what_passed,
+    pytest_addoption,
+    pytest_configure,
+    pytest_runtest_logreport,
+    pytest_runtest_setup,
+)
+
 # scikit-learn leaves out its array checks without it; read when scipy is first imported
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
@@ -28,6 +37,7 @@ settings.load_profile("ci")
 def pytest_collection_modifyitems(config, items):
     """Note how many tests there are before any is left out (tests/style/test_count.py reads it)."""
     config.stash[COLLECTED] = len(items)
+    leave_out_what_passed(config, items)
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,7 @@ class Total:
 
     column: str = "x"
 
-    def resolve(self, source, unit):
+    def resolve(self, source, unit, **_how):
         return Sum()
 
 
@@ -86,7 +86,7 @@ def checked(settled_class, unit=LABEL, rows=ROWS):
     class Asked:
         column: str = "x"
 
-        def resolve(self, source, unit):
+        def resolve(self, source, unit, **_how):
             return settled_class()
 
     return check_statistic(Asked(), sf.Table(rows, name="rows"), unit)
@@ -199,7 +199,7 @@ def test_a_person_with_two_rows_moves_the_sum_twice_as_far():
 class Peeking:
     """It settles its radius by looking at the label."""
 
-    def resolve(self, source, unit):
+    def resolve(self, source, unit, **_how):
         read = [batch for part in source.fragments(("y",)) for batch in part.batches()]
         return replace(Sum(), radius=read[0].num_rows)
 
@@ -208,7 +208,7 @@ class Peeking:
 class Inferring:
     """It settles its radius from rows that a record unit protects, through a source it keeps."""
 
-    def resolve(self, source, unit):
+    def resolve(self, source, unit, **_how):
         rows = [
             batch for part in getattr(source, "inner", source).fragments(("x",)) for batch in part.batches()
         ]
@@ -227,11 +227,23 @@ def test_a_bound_inferred_behind_the_spy_s_back_is_noticed_on_neighbours():
 
 def test_an_outsider_that_cannot_be_written_down_is_refused():
     class Mute:
-        def resolve(self, source, unit):
+        def resolve(self, source, unit, **_how):
             return Sum()
 
     with pytest.raises(LawBroken, match="a statistic is a frozen dataclass"):
         check_statistic(Mute(), sf.Table(ROWS, name="rows"), LABEL)
+
+
+def test_an_outsider_whose_resolve_takes_no_workers_is_refused():
+    @dataclass(frozen=True)
+    class Narrow:
+        column: str = "x"
+
+        def resolve(self, source, unit):
+            return Sum()
+
+    with pytest.raises(LawBroken, match="resolve takes workers= and progress="):
+        check_statistic(Narrow(), sf.Table(ROWS, name="rows"), LABEL)
 
 
 def test_too_few_rows_are_said_to_be_too_few():

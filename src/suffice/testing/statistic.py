@@ -84,7 +84,9 @@ def _rows(source: Source) -> pa.Table:
 def _resolved(statistic: Statistic, source: Source, unit: Unit) -> Resolved:
     """Settle it under the eyes of a spy, twice."""
     spy = _Spy(source, set())
-    settled, again = statistic.resolve(spy, unit), statistic.resolve(spy, unit)
+    with trying("resolve takes workers= and progress=, and settles what is public", "resolving it"):
+        settled = statistic.resolve(spy, unit, workers=1, progress=None)
+        again = statistic.resolve(spy, unit, workers=2, progress=None)
     hidden = unit.protected()
     seen = sorted(spy.opened if hidden is None else spy.opened & hidden)
     law = "resolve reads no protected column"
