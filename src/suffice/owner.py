@@ -187,7 +187,7 @@ class Owner:
         unit, (key, request) = self.ledger.unit, named
         settled = statistic.resolve(source, unit, workers=workers, progress=progress)
         widest, _ = _chosen(mechanism, settled.sensitivity(unit, None), settled.shape)
-        _check_capacity(source, settled, widest.law(settled.sensitivity(unit, None), *settled.shape))
+        _check_capacity(source, settled, widest.law(settled.sensitivity(unit, None), *settled.shape), unit)
         self._check_persons(terms.part, workers)
         state = fold(settled, source, workers=workers, progress=progress)
         total, facts = settled.finalise(state), settled.facts(state, unit)
@@ -362,9 +362,10 @@ def _chosen(
     return best(mechanism, sensitivity, *shape) if isinstance(mechanism, Auto) else (mechanism, "")
 
 
-def _check_capacity(source: Source, settled: Resolved, law: Law) -> None:
-    """Sums and noise fit 64 bits, decided from public numbers alone."""
-    rows = getattr(source, "rows", None)
+def _check_capacity(source: Source, settled: Resolved, law: Law, unit: Unit) -> None:
+    """Sums and noise fit 64 bits, decided from public numbers; the number of rows may be none."""
+    hidden = isinstance(unit, RecordOf) and unit.relation == "add-remove"
+    rows = None if hidden else getattr(source, "rows", None)
     spread = math.ceil(_SCALES * math.sqrt(law.covariance().trace()))
     if (_MOST_ROWS if rows is None else rows) * settled.radius + spread >= _CAPACITY:
         raise BoundsError(
