@@ -116,15 +116,16 @@ class FeatureTable:
         """
         if weights not in {"auto", "equal"}:
             raise InputError(f"weights= is 'auto' or 'equal', and got {weights!r}.")
+        centre = self.values.mean(axis=0, dtype=np.float64)
+        spread = self.values.std(axis=0, dtype=np.float64)
         chosen = np.ones(len(self.names))
         if weights == "auto":
             error = noise(mechanism, len(self.keys), len(self.names), classes)
-            chosen = shared(self.smoothness, self.families, error, classes)
-        spread = np.sqrt(np.mean(np.square(self.values, dtype=np.float64), axis=0))
+            chosen = shared(self.smoothness, self.families, np.square(spread), error, classes)
         columns = [
-            Numeric(name, 0.0, float(f"{size / weight:.6g}"))
-            for name, weight, size in zip(self.names, chosen, spread, strict=True)
-            if weight > 0 and size > 0
+            Numeric(name, float(f"{middle:.6g}"), float(f"{size / weight:.6g}"))
+            for name, weight, middle, size in zip(self.names, chosen, centre, spread, strict=True)
+            if weight > 0 and size > 1e-9 * spread.max()
         ]
         return Recipe(tuple(columns), origin="learned")
 

@@ -56,8 +56,10 @@ class Explained:
 def ridge(evidence: Evidence, alpha: float | None) -> Ridge:
     """One class against the rest for all of them at once, as scores of ±1.
 
-    Without `alpha`, the strength is the most likely one given the noisy means: coefficients are taken
-    to be drawn with one variance, and what is seen of each direction is their image plus known noise.
+    Coefficients are taken to be drawn with one variance t. What is seen of a direction in which rows have
+    the second moment g is g times its coefficient plus noise of the same variance v everywhere, so it is
+    divided by g + (v/t)/g: weak directions are shrunk more than by a ridge. `alpha` is the penalty of the
+    longest direction, v/(t·g); without it the most likely t given the release is taken.
     """
     kinds = len(evidence.mean)
     centre, gram = _moments(evidence.rows, evidence.weights)
@@ -71,7 +73,7 @@ def ridge(evidence: Evidence, alpha: float | None) -> Ridge:
         reason = "most likely strength, given the noisy class means and their known noise"
     else:
         chosen, reason = alpha, "given"
-    shrunk = 1.0 / (values + chosen)
+    shrunk = 1.0 / (values + chosen * values[0] / values)
     risk = float((energy * (values * shrunk**2 - 2 * shrunk) + 2 * shrunk * error).sum())
     theta = (seen * shrunk) @ turn.T + (2.0 / kinds - 1.0) * _constant(centre, values, turn)
     return Ridge(theta, float(chosen), f"{reason}; estimated risk {risk:.3g}", risk)
@@ -138,7 +140,7 @@ def _likeliest(values: Array, energy: Array, error: float, freedom: int) -> floa
     """The alpha of greatest likelihood on a grid: energy ~ (error/freedom + value²·variance)·χ²."""
     each = error / freedom
     grid = _STRENGTHS * values[0]
-    spread = each + values[None, :] ** 2 * (each / (grid[:, None] * values[None, :]))
+    spread = each + values**2 * (each / (grid[:, None] * values[0]))
     return float(grid[np.argmin((freedom * np.log(spread) + energy / spread).sum(axis=1))])
 
 
