@@ -63,6 +63,10 @@ class PerValue:
             return 2 * min(ones, self.dimension - ones)
         return min(2 * ones, self.dimension)
 
+    def chances(self) -> tuple[int, int]:
+        """Counts over 2^53 of a noisy bit being on: where the rounded truth is on, and where it is off."""
+        return WHOLE - self._flip(), self._flip()
+
     @property
     def keep(self) -> float:
         """The probability that a bit is kept."""
