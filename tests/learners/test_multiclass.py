@@ -169,7 +169,7 @@ def test_the_belief_about_two_classes_is_that_of_signed_labels(variance):
     assert np.allclose(pair.expected[1], (1 + label) / 2 @ X / 500, atol=0.01)
 
 
-@pytest.mark.parametrize("deviation", [0.003, 0.03])
+@pytest.mark.parametrize("deviation", [0.03, 0.1])
 def test_the_posterior_is_nearer_to_the_expected_class_means_than_the_release(deviation):
     before, after = [], []
     for seed in range(6):
@@ -181,7 +181,7 @@ def test_the_posterior_is_nearer_to_the_expected_class_means_than_the_release(de
         assert np.allclose(found.posterior.sum(axis=0), X.mean(axis=0))
         before.append(np.linalg.norm(noisy - truth))
         after.append(np.linalg.norm(found.posterior - truth))
-    assert np.mean(after) < np.mean(before)
+    assert np.mean(after) < 0.95 * np.mean(before)
 
 
 def test_rows_not_looked_at_closely_count_too():
@@ -233,7 +233,7 @@ def test_without_noise_it_is_multinomial_logistic_regression():
 REPEATS = 100
 
 
-@pytest.mark.parametrize("deviation", [1e-5, 3e-3])
+@pytest.mark.parametrize("deviation", [1e-5, 0.02])
 @pytest.mark.parametrize("loss", ["logistic", "square"])
 def test_intervals_cover_the_coefficients_of_every_class(loss, deviation):
     truth = np.array([[1.5, 0.0, 0.3], [-1.0, 1.0, 0.0], [-0.5, -1.0, -0.3]])
