@@ -30,7 +30,7 @@ from benchmarks.papers.strength import read
 from suffice.core.moments import Isotropic
 from suffice.learners.evidence import from_moments
 from suffice.learners.solution import Penalty, solve
-from suffice.learners.tuning import expected_labels, predicted
+from suffice.learners.tuning import judge
 from suffice.maths.linear_odd import LOSSES
 
 SETS = ["wdbc", "synthetic", "magic", "bank_marketing", "adult"]
@@ -65,9 +65,8 @@ def one(X: np.ndarray, y: np.ndarray, seed: int, epsilon: float, draws: int) -> 
         hits = np.array([(X[test] @ theta > 0) == (y[test] > 0) for theta in thetas])
         best = [hits[:, half].mean(axis=1).argmax() for half in halves]
         rival = sum(hits[k, half].sum() for k, half in zip(best, halves[::-1], strict=True)) / len(test)
-        seen, labels = expected_labels(evidence)
-        scores = {s: [predicted(seen @ theta, labels, LOSS, s) for theta in thetas] for s in SCORINGS}
-        kept = {"risk": np.argmin(scores["risk"]), "accuracy": np.argmax(scores["accuracy"]), "automatic": 0}
+        fits = [(theta, LOSS) for theta in thetas]
+        kept = {scoring: judge(evidence, fits, scoring)[0] for scoring in SCORINGS} | {"automatic": 0}
         found.append({"rival": rival} | {name: hits[k].mean() for name, k in kept.items()})
     return {name: float(np.mean([each[name] for each in found])) for name in found[0]}
 

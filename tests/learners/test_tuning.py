@@ -92,11 +92,21 @@ def test_the_estimator_stays_as_it_was_and_the_table_says_what_was_tried():
     assert given.get_params() == before
     assert not hasattr(given, "theta_")
     table = pd.DataFrame(model.tuning_)
-    assert list(table) == ["alpha", "l1_ratio", "accuracy"]
+    assert list(table) == ["alpha", "l1_ratio", "accuracy", "doubt"]
     assert len(table) == 3
-    assert model.alpha == table["alpha"][table["accuracy"].argmax()]
+    kept = table[table["alpha"] == model.alpha].iloc[0]
+    assert kept["accuracy"] >= table["accuracy"].max() - kept["doubt"]
     again = clone(model).fit(X, release)
     assert np.array_equal(again.theta_, model.theta_)
+
+
+def test_of_accuracies_that_the_noise_hides_the_most_cautious_fit_is_kept():
+    X, _, release = drawn(3, 0.05, m=300)
+    model = tune(MeanOperatorClassifier(), X, release, {"alpha": ALPHAS}, scoring="accuracy")
+    table = pd.DataFrame(model.tuning_)
+    near = table[table["accuracy"] >= table["accuracy"].max() - table["doubt"]]
+    assert len(near) > 1
+    assert model.alpha == near["alpha"].max()
 
 
 def test_losses_are_compared_by_accuracy_and_not_by_risk():

@@ -16,6 +16,8 @@ from suffice.core.errors import InputError, UnsupportedPair
 
 __all__ = ["tune"]
 
+_JUDGED = ("risk", "accuracy", "doubt")
+
 
 @reported
 def tune(
@@ -99,15 +101,15 @@ def _facts(model: Any, out: Path, scoring: str) -> dict[str, Any]:
         "file": str(out),
         "scoring": scoring,
         "settings": _settings(model),
-        "chosen": {name: getattr(model, name) for name in model.tuning_ if name != scoring},
+        "chosen": {name: getattr(model, name) for name in model.tuning_ if name not in _JUDGED},
         "privacy": model.privacy_.sentence(),
     }
 
 
 def _told(model: Any, out: Path, scoring: str) -> str:
     lines = _settings(model)
-    names = [name for name in lines[0] if name == scoring or len({line[name] for line in lines}) > 1]
-    kept = {name: getattr(model, name) for name in lines[0] if name != scoring}
+    names = [name for name in lines[0] if name in _JUDGED or len({line[name] for line in lines}) > 1]
+    kept = {name: getattr(model, name) for name in lines[0] if name not in _JUDGED}
     rows = [
         [
             *(_cell(line[name]) for name in names),

@@ -110,6 +110,22 @@ def believe(rows: Array, mean: Array, covariance: Covariance, *, count: int) -> 
     return _mixed(beliefs, _weights(beliefs))
 
 
+def imagine(rows: Array, mean: Array, covariance: Covariance, *, count: int, draws: int) -> Array:
+    """Expected labels of these rows under parameters drawn from the posterior, a column for each.
+
+    Where `believe` says what to expect, this says how far it may be off. The same draws every time.
+    """
+    case, _, _ = _reduce(rows, mean, _dense(covariance, len(mean)), count)
+    beliefs = _beliefs(case)
+    fixed = np.random.default_rng(0)
+    shares = fixed.multinomial(draws, _weights(beliefs))
+    drawn = []
+    for belief, share in zip(beliefs, shares, strict=True):
+        root = np.linalg.cholesky(np.linalg.inv(belief.precision))
+        drawn.append(belief.centre[:, None] + root @ fixed.standard_normal((len(root), int(share))))
+    return np.asarray(np.tanh(case.rows @ np.concatenate(drawn, axis=1) / 2.0))
+
+
 def _dense(covariance: Covariance, width: int) -> Array:
     noise = covariance.dense()
     if noise.shape != (width, width):
