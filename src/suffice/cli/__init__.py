@@ -7,6 +7,7 @@ import typer
 from suffice.cli import keys, ledger, policy
 from suffice.cli.audit import audit
 from suffice.cli.check import check
+from suffice.cli.features import features
 from suffice.cli.fit import fit
 from suffice.cli.output import EXITS
 from suffice.cli.predict import predict
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (check, release, show, verify, fit, tune, predict, audit):
+for verb in (check, release, show, verify, fit, tune, predict, features, audit):
     app.command(name=verb.__name__)(verb)
 for act in (policy.limit, policy.revoke, policy.approver, policy.approve, policy.checkpoint):
     ledger.app.command(name=act.__name__)(act)

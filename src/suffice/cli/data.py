@@ -29,7 +29,7 @@ _KINDS = {
     ".arrow": "Feather",
     ".ipc": "Feather",
 }
-_SOURCES = ("Parquet", "CSV", "Feather")
+_SOURCES = ("Parquet", "CSV", "Feather", "Features")
 
 
 @final
@@ -69,6 +69,8 @@ def kind_of(path: str) -> str:
 def opened(source: str | Mapping[str, Any]) -> Source:
     """The source that a path, or a table with a kind, a path and options, stands for."""
     options = dict(source) if isinstance(source, Mapping) else {"path": source}
+    if options.get("kind") == "Join":
+        return _joined(options)
     path = options.pop("path", None)
     if not path or not isinstance(path, str | list):
         raise InputError(f"A source is a path, or a table with a path, and got {source!r}.")
@@ -81,6 +83,16 @@ def opened(source: str | Mapping[str, Any]) -> Source:
         made: Source = getattr(sf, kind)(path, **options)
     except TypeError as error:
         raise InputError(f"{kind} cannot be made from {sorted(options)}: {error}.") from error
+    return made
+
+
+def _joined(options: dict[str, Any]) -> Source:
+    """Labels and features by their key; each side is a source of its own, features may be a feature table."""
+    known = {"kind", "labels", "features", "on", "unmatched"}
+    if set(options) - known or not {"labels", "features", "on"} <= set(options):
+        raise InputError(f"A Join has labels, features, on and unmatched, and got {sorted(options)}.")
+    sides = [opened(options[side]) for side in ("labels", "features")]
+    made: Source = sf.Join(*sides, on=options["on"], unmatched=options.get("unmatched", "refuse"))
     return made
 
 
