@@ -16,7 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from suffice.accounting import chain, ledger
 from suffice.accounting.ledger import Ledger
-from suffice.core.errors import BudgetExceeded, InputError, UnprotectedRefused
+from suffice.accounting.money import Amount
+from suffice.core.errors import BudgetExceeded, InputError, Refused, UnprotectedRefused
 from suffice.core.guarantees import NotPrivate, PureDP
 from suffice.core.units import LabelOf
 from tests.accounting.conftest import MEMORY
@@ -24,6 +25,7 @@ from tests.accounting.conftest import MEMORY
 KEYS = st.sampled_from(["a", "b", "c", "d", "e", "f", "g", "h"])
 REQUESTS = st.sampled_from([b"mean", b"mean", b"mean", b"count"])
 TENTHS = st.integers(1, 4)
+LEARNERS = st.sampled_from(["ann", "bob"])
 PARTS = st.sampled_from([None, "north", "south"])
 
 
@@ -48,6 +50,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.allow, self.total, self.voided = allow, tenths, False
         self.spent = {"north": 0, "south": 0}
         self.charges, self.bytes, self.editions, self.sources = {}, {}, ["1"], {}
+        self.learners, self.checkpoints = {}, []
 
     def answer(self, error, action):
         """Run the action, which must raise what the model expects and nothing else."""
@@ -119,6 +122,47 @@ class LedgerMachine(RuleBasedStateMachine):
         bound = self.sources.setdefault(self.editions[-1], name)
         self.answer(None if bound == name else InputError, lambda: self.ledger.bind_source(name))
 
+    @rule(name=LEARNERS, tenths=TENTHS)
+    def limit(self, name, tenths):
+        known = self.learners.get(name)
+        revoked, short = known and known[2], known and known[1] > tenths
+        self.answer(
+            Refused if revoked else InputError if short else None,
+            lambda: self.ledger.limit(name, PureDP(tenths / 10)),
+        )
+        if not revoked and not short:
+            self.learners[name] = [tenths, known[1] if known else 0, False]
+
+    @rule(name=LEARNERS)
+    def revoke(self, name):
+        error = Refused if self.learners.get(name, [0, 0, True])[2] else None
+        self.answer(error, lambda: self.ledger.revoke(name, "left"))
+        if error is None:
+            self.learners[name][2] = True
+
+    @rule(key=KEYS, request=REQUESTS, tenths=TENTHS, name=LEARNERS)
+    def charge_a_learner(self, key, request, tenths, name):
+        error = self.expected(key, request, tenths, None)
+        limit, spent, revoked = self.learners.get(name, [0, 0, True])
+        conflict = error is InputError
+        if not conflict and revoked:
+            error = Refused
+        elif error is None and key not in self.charges and spent + tenths > limit:
+            error = BudgetExceeded
+        charge = self.answer(
+            error,
+            lambda: self.ledger.charge(key, request, PureDP(tenths / 10), summary="mean", learner=name),
+        )
+        if error is None and key not in self.charges:
+            self.charges[key] = (charge, request)
+            self.learners[name][1] += tenths
+            for one in self.spent:
+                self.spent[one] += tenths
+
+    @rule()
+    def take_a_checkpoint(self):
+        self.checkpoints.append(self.ledger.checkpoint())
+
     @rule(how=st.sampled_from(["open", "copy", "pickle"]))
     def come_back(self, how):
         if how == "open":
@@ -139,7 +183,13 @@ class LedgerMachine(RuleBasedStateMachine):
         assert self.ledger.edition == self.editions[-1]
         assert self.ledger.budget == PureDP(self.total / 10)
         assert self.ledger.charges() == [charge for charge, _ in self.charges.values()]
-        assert self.ledger.verify([charge.id for charge, _ in self.charges.values()])
+        found = {one.name: (one.limit, one.spent, one.revoked) for one in self.ledger.learners()}
+        assert found == {
+            name: (Amount("PureDP", limit * 10**8), Amount("PureDP", spent * 10**8), revoked)
+            for name, (limit, spent, revoked) in self.learners.items()
+        }
+        receipts = [charge.id for charge, _ in self.charges.values()]
+        assert self.ledger.verify(receipts, checkpoints=self.checkpoints)
 
     def teardown(self):
         if hasattr(self, "folder"):
@@ -159,7 +209,7 @@ def test_the_ledger_agrees_with_its_model():
 
 @pytest.mark.laws
 def test_the_ledger_agrees_with_its_model_for_long():
-    run(400, 50, derandomize=False)
+    run(2000, 50, derandomize=False)
 
 
 def no_check(db, key, request_hash):
@@ -172,5 +222,5 @@ def no_check(db, key, request_hash):
 
 def test_the_model_notices_a_ledger_that_does_not_compare_requests(monkeypatch):
     monkeypatch.setattr(ledger, "charge_under", no_check)
-    with pytest.raises(BaseException, match=r"DID NOT RAISE"):
+    with pytest.raises(BaseException, match=r"DID NOT RAISE|no learner|was revoked"):
         run(30, 20, phases=(Phase.generate,), report_multiple_bugs=False)

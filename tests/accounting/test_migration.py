@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from suffice.accounting import chain, engine, ledger
+from suffice.accounting import chain, engine, ledger, record
 from suffice.accounting.ledger import Ledger
+from suffice.accounting.money import Amount
 from suffice.core.errors import FormatTooNew
 from suffice.core.guarantees import PureDP
 
@@ -67,3 +68,55 @@ def test_a_migration_that_fails_changes_nothing(make, newer, folder):
         assert db.rows("SELECT format FROM ledger") == [(2,)]
         assert len(db.rows("PRAGMA table_info(artefact)")) == 2
     assert old.charges() == [charge]
+
+
+def first_version(monkeypatch):
+    """Turn this into the version that knew no learners."""
+    for module in (engine, chain, ledger, record):
+        monkeypatch.setattr(module, "FORMAT", 1)
+
+
+def of_the_first_version(make, monkeypatch, charges):
+    """Return a ledger of format 1 with so many charges, and those, as the first version had written them."""
+    with monkeypatch.context() as patch:
+        first_version(patch)
+        old = make(budget=PureDP(charges * 0.001))
+        with old.engine.transaction(write=True) as db:
+            price = Amount.of(PureDP(0.001))
+            fields = {
+                "request": "", "summary": "mean", "promise": PureDP(0.001), "also": (), "part": None,
+                "cost": (price.currency, price.units, price.delta_units), "unprotected": None,
+                "day": "2026-01-01", "edition": "1",
+            }  # fmt: skip
+            for number in range(charges):
+                chain.append(db, "charge", f"{number}", fields)
+            db.change("UPDATE account SET spent = ?", charges * price.units)
+        with old.engine.transaction() as db:
+            assert db.rows("SELECT format FROM ledger") == [(1,)]
+            assert db.rows("SELECT COUNT(*) FROM sqlite_master WHERE name = 'learner'") == [(0,)]
+        return old, old.charges()
+
+
+def check_migrated(old, before):
+    fresh = Ledger.open(old.url)
+    assert fresh.charges() == before
+    assert fresh.verify([charge.id for charge in before])
+    assert str(fresh.remaining()) == "epsilon = 0"
+    fresh.raise_budget(PureDP(len(before) * 0.001 + 1), "more")
+    fresh.limit("ann", PureDP(0.5))
+    assert fresh.charge("new", b"", PureDP(0.1), summary="mean", learner="ann").learner == "ann"
+    assert fresh.verify()
+    edited = len(before) // 2
+    with fresh.engine.transaction(write=True) as db:
+        db.change("UPDATE entry SET body = replace(body, 'mean', 'sum') WHERE number = ?", edited)
+    found = fresh.verify()
+    assert (found.ok, found.row) == (False, edited)
+
+
+def test_a_ledger_of_the_first_version_is_brought_here_and_an_edited_row_is_named(make, monkeypatch):
+    check_migrated(*of_the_first_version(make, monkeypatch, 1000))
+
+
+@pytest.mark.laws
+def test_a_hundred_thousand_charges_are_brought_here_unchanged(make, monkeypatch):
+    check_migrated(*of_the_first_version(make, monkeypatch, 100_000))

@@ -8,7 +8,6 @@ import pytest
 
 from suffice.accounting import engine
 from suffice.accounting.ledger import Ledger
-from suffice.core.errors import InputError
 from suffice.core.guarantees import PureDP
 from suffice.core.units import LabelOf
 
@@ -63,7 +62,7 @@ def survives(files, said, home):
         charges = {charge.key: charge.id for charge in ledger.charges()}
         verified = bool(ledger.verify())
         kept = all(ledger.find(key, b"") == text.encode() for word, key, text in said if word == "kept")
-    except InputError:
+    except Exception:  # noqa: BLE001  however it shows, the ledger is damaged
         return False
     return verified and kept and all(charges.get(key) == text for word, key, text in said if word == "paid")
 
