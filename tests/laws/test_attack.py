@@ -240,7 +240,7 @@ WIDE = 99
 
 
 def through_the_command_line(folder, releases):
-    """Canaries as rows of a file that the shipped command releases again and again, under keys of their own."""
+    """Canaries as rows of a file that the shipped command releases again and again."""
     names = [f"f{at}" for at in range(WIDE)]
     columns = {name: [math.sqrt(WIDE) * (at == row) for row in range(WIDE)] for at, name in enumerate(names)}
     (folder / "spec.toml").write_text(SPEC.format(names=", ".join(f'"{one}"' for one in names)), "utf-8")
