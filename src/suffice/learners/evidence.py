@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from suffice.core.bounds import Bound, Radius, clip, integer_norm
 from suffice.core.errors import BoundsError, ReleaseMismatch, UnsupportedPair
 from suffice.core.moments import Block, Dense, Diagonal, Isotropic
+from suffice.maths.even_pass import second_moment
 from suffice.maths.piece import in_order
 from suffice.sources.frame import batches
 from suffice.statistics.encoder import Encoder
@@ -44,13 +45,14 @@ _WORD = 1 << 64
 class Evidence:
     """Public vectors (shortened, intercept included), the mean of label times vector, and its error.
 
+    `block` holds the vectors as they are read at each pass: as float32 where a grid makes that exact.
     `count` is the number of rows that the mean is over; `weights`, where given, have mean one, and
     `weight` is what they added up to before. `sampled` says that the mean is over other rows than
     these, of the same population; for two classes `covariance` then bounds what that adds from above.
     For K classes `completion` says how much of the mean row each block was given so that all add up.
     """
 
-    rows: NDArray[np.float64]
+    block: NDArray[np.floating[Any]]
     mean: NDArray[np.float64]
     covariance: Covariance
     count: int
@@ -58,6 +60,11 @@ class Evidence:
     weight: float | None = None
     sampled: bool = False
     completion: NDArray[np.float64] | None = None
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """The vectors as float64; a copy where they are read as float32."""
+        return np.asarray(self.block, dtype=np.float64)
 
     @property
     def exact(self) -> bool:
@@ -98,11 +105,13 @@ def from_release(X: object, release: Release, rows: Rows) -> Evidence:
         raise ReleaseMismatch("X has no rows.")
     if rows == "same":
         ties.check(release.witness)
-    matrix = np.concatenate(whole, dtype=np.float64)
+    kinds = len(release.about["classes"])
+    matrix: NDArray[np.floating[Any]] = np.concatenate(whole)
+    if kinds > 2:
+        matrix = matrix.astype(np.float64)
     mean, covariance, count = _noisy_mean(release, release.law, grid, matrix)
     found = Evidence(matrix, mean, covariance, count)
     if mean.ndim > 1:
-        kinds = len(mean)
         shares = np.eye(kinds)[-1] if len(release.values) < kinds else np.full(kinds, 1.0 / kinds)
         found = replace(found, completion=shares)
     return of_other_rows(found) if rows == "sample" else found
@@ -112,14 +121,14 @@ def of_other_rows(evidence: Evidence) -> Evidence:
     """The same mean as one over other rows: both samples stray from the population, by XᵀX/m at most."""
     if evidence.mean.ndim > 1:
         return replace(evidence, sampled=True)
-    rows = evidence.rows
+    rows = evidence.block
     share = 1.0 / evidence.count + 1.0 / len(rows)
-    wider = Dense(evidence.covariance.dense() + rows.T @ rows * (share / len(rows)))
+    wider = Dense(evidence.covariance.dense() + second_moment(rows, rows.shape[1]) * share)
     return replace(evidence, covariance=wider, sampled=True)
 
 
 def _noisy_mean(
-    release: Release, law: Law, grid: Grid, rows: NDArray[np.float64]
+    release: Release, law: Law, grid: Grid, rows: NDArray[np.floating[Any]]
 ) -> tuple[NDArray[np.float64], Covariance, int]:
     """The mean in units of the recipe, the covariance of its error, and the number of rows it is over."""
     values, kinds = release.values.astype(np.float64), len(release.about["classes"])
@@ -134,7 +143,7 @@ def _noisy_mean(
         spread = law.covariance()
         variance = spread.variance if isinstance(spread, Isotropic) else spread.trace() / len(release.names)
         return values * scale, Isotropic(variance * scale**2, values.size), count
-    means, classes = _class_means(values * scale, law, rows.mean(axis=0), kinds)
+    means, classes = _class_means(values * scale, law, rows.mean(axis=0, dtype=np.float64), kinds)
     return means, Block(classes * scale**2, rows.shape[1]), count
 
 

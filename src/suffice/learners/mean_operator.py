@@ -338,7 +338,7 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         """Whether the fit does not separate the classes: no margin could grow for ever at no cost."""
         if evidence.mean.ndim > 1:
             return True
-        margins = np.abs(evidence.rows @ self.theta_)
+        margins = np.abs(evidence.block @ self.theta_)
         farthest = float(
             margins.mean() if evidence.weights is None else margins @ evidence.weights / len(margins)
         )
@@ -346,7 +346,7 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
 
     def _report(self, evidence: Evidence, loss: LinearOdd) -> None:
         """Coefficients and their covariance in the units of the input columns."""
-        plain_names = [f"x{place}" for place in range(evidence.rows.shape[1])]
+        plain_names = [f"x{place}" for place in range(evidence.block.shape[1])]
         names = plain_names if self.recipe_ is None else self.recipe_.names
         turn = np.eye(len(names) + 1, len(names)) if self.recipe_ is None else input_units(self.recipe_)
         plain = np.atleast_2d(self.theta_) @ turn.T

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
@@ -64,13 +64,13 @@ class Solution:
 
 def solve(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
     """Two classes by the loss itself; K by softmax for the logistic loss, else one against the rest."""
+    if closed(evidence, loss, penalty):
+        found = ridge(evidence, None)
+        return Solution(found.theta, found.alpha, found.reason, 0.0, True, 1)
     if evidence.mean.ndim == 1:
         return _binary(evidence, loss, penalty)
     if loss.name == "logistic":
         return _softmax(evidence, loss, penalty)
-    if closed(evidence, loss, penalty):
-        found = ridge(evidence, None)
-        return Solution(found.theta, found.alpha, found.reason, 0.0, True, 1)
     each = [_binary(one_class(evidence, k), loss, penalty) for k in range(len(evidence.mean))]
     reasons = "; ".join(dict.fromkeys(solution.reason for solution in each))
     return Solution(
@@ -102,7 +102,7 @@ def one_class(evidence: Evidence, k: int) -> Evidence:
 
 
 def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
-    rows = narrowed(evidence.rows)
+    rows = narrowed(evidence.block)
     mean, alpha, reason, gap, inside = _target(evidence, rows, loss, penalty)
     best = minimise(
         loss,
@@ -118,7 +118,7 @@ def _binary(evidence: Evidence, loss: LinearOdd, penalty: Penalty) -> Solution:
 
 
 def _target(
-    evidence: Evidence, rows: Rows, loss: LinearOdd, penalty: Penalty
+    evidence: Evidence, rows: NDArray[np.floating[Any]], loss: LinearOdd, penalty: Penalty
 ) -> tuple[NDArray[np.float64], float, str, float, bool]:
     """The mean to fit, the strength, why, and whether the noisy mean was one that labels could give.
 
@@ -130,16 +130,16 @@ def _target(
         alpha, reason = _weak_prior(evidence, loss) if given is None else (given, "given")
         return evidence.mean, alpha, reason, 0.0, True
     if loss.existence == "penalty":
-        chosen = choose(evidence.rows, evidence.mean, evidence.covariance, loss, count=evidence.count)
+        chosen = choose(rows, evidence.mean, evidence.covariance, loss, count=evidence.count)
         alpha, reason = (chosen.alpha, chosen.reason) if given is None else (given, "given")
         return evidence.mean, alpha, reason, 0.0, True
-    zonotope, radius = Zonotope(rows), _longest(evidence.rows)
+    zonotope, radius = Zonotope(rows), _longest(rows)
     replaced = given is None and penalty.l1_ratio == 0
     raw = project(on_span(rows, evidence.mean), zonotope, radius=radius, until_separated=replaced)
     inside = raw.inside or loss.existence == "span"
     if given is not None:
         return raw.point, given, "given", raw.gap, inside
-    chosen = choose(evidence.rows, evidence.mean, evidence.covariance, loss, count=evidence.count)
+    chosen = choose(rows, evidence.mean, evidence.covariance, loss, count=evidence.count)
     if not replaced:
         return raw.point, chosen.alpha, chosen.reason, raw.gap, inside
     found = project(chosen.posterior, zonotope, radius=radius)
@@ -153,8 +153,8 @@ def on_span(rows: Rows, mean: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(kept @ (kept.T @ mean))
 
 
-def _longest(rows: NDArray[np.float64]) -> float:
-    return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
+def _longest(rows: NDArray[np.floating[Any]]) -> float:
+    return float(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()))
 
 
 def _weak_prior(evidence: Evidence, loss: LinearOdd) -> tuple[float, str]:

@@ -34,10 +34,10 @@ def unregularised(
     """
     half = loss.a / 2
     for _ in range(_STEPS):
-        part = even_pass(loss, evidence.rows, theta, True, evidence.weights)
+        part = even_pass(loss, evidence.block, theta, True, evidence.weights)
         inverse = pseudo_inverse(part.hessian)
         theta = theta - inverse @ (part.gradient - half * evidence.mean)
-    part = even_pass(loss, evidence.rows, theta, True, evidence.weights)
+    part = even_pass(loss, evidence.block, theta, True, evidence.weights)
     inverse = pseudo_inverse(part.hessian)
     if loss == _LOGISTIC and evidence.weights is None and not evidence.sampled and part.hessian is not None:
         labels = 4.0 * part.hessian / evidence.count  # Var(y|x) = 4p(1 - p), four times the curvature
@@ -53,10 +53,10 @@ def label_covariance(evidence: Evidence, loss: LinearOdd, theta: NDArray[np.floa
     Where the mean is over other rows, what the covariance of the evidence has too much is taken off:
     it bounds E[y|x]² by one and the mean operator's outer square by zero.
     """
-    variance = np.ones(len(evidence.rows))
+    variance = np.ones(len(evidence.block))
     if loss.link is not None:
-        variance = 1.0 - (2.0 * loss.probability(evidence.rows @ theta) - 1.0) ** 2
-    rows, count, width = evidence.rows, evidence.count, evidence.rows.shape[1]
+        variance = 1.0 - (2.0 * loss.probability(evidence.block @ theta) - 1.0) ** 2
+    rows, count, width = evidence.block, evidence.count, evidence.block.shape[1]
     if evidence.sampled:
         mean = even_pass(loss, rows, theta, False).gradient * 2.0 / loss.a
         share = 1.0 / count + 1.0 / len(rows)

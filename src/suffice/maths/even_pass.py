@@ -75,8 +75,10 @@ def row_blocks(X: Rows) -> Iterator[Array]:
             yield np.asarray(part[start : start + _BLOCK], dtype=np.float64)
 
 
-def narrowed(rows: Array) -> Block:
+def narrowed(rows: Block) -> Block:
     """The same numbers as float32 where that loses nothing, as on a grid: half as much to read."""
+    if rows.dtype == np.float32:
+        return rows
     small = np.empty(rows.shape, dtype=np.float32)
     with np.errstate(over="ignore"):
         for start in range(0, len(rows), _BLOCK):
