@@ -39,8 +39,9 @@ fix: $(call READY,test)  ## format, and mend what ruff can mend
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-laws: $(call READY,test)  ## the laws at their full figures (minutes to an hour)
-	$(PYTEST) -m laws --hypothesis-profile=laws --durations=10
+laws: $(call READY,test)  ## the laws at their full figures (minutes to an hour); goes on where it stopped
+	$(PYTEST) -m laws --hypothesis-profile=laws --durations=10 --gates docs/trust/gates.json $(LAWS)
+	$(BIN)/python docs/trust/report_page.py
 
 oldest: $(call READY,test)  ## the tests with the oldest versions that pyproject.toml admits (needs uv)
 	test -x .venv-oldest/bin/python || $(BIN)/python -m venv .venv-oldest
