@@ -91,9 +91,8 @@ def _joined(options: dict[str, Any]) -> Source:
     known = {"kind", "labels", "features", "on", "unmatched"}
     if set(options) - known or not {"labels", "features", "on"} <= set(options):
         raise InputError(f"A Join has labels, features, on and unmatched, and got {sorted(options)}.")
-    sides = [opened(options[side]) for side in ("labels", "features")]
-    made: Source = sf.Join(*sides, on=options["on"], unmatched=options.get("unmatched", "refuse"))
-    return made
+    labels, features = (opened(options[side]) for side in ("labels", "features"))
+    return sf.Join(labels, features, on=options["on"], unmatched=options.get("unmatched", "refuse"))
 
 
 def declared(path: str, dialect: Dialect, recipe: Recipe | None = None) -> Source:

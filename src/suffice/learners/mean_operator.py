@@ -24,6 +24,7 @@ from suffice.learners.class_uncertainty import LARGEST, unregularised_classes
 from suffice.learners.evidence import Evidence, clipped, from_labels, from_moments, from_release, vectors
 from suffice.learners.export import linear_model, plain_model
 from suffice.learners.solution import Penalty, solve
+from suffice.learners.square import Explained, explained
 from suffice.learners.uncertainty import input_units, unregularised
 from suffice.learners.vector import unrounded
 from suffice.maths.linear_odd import LinearOdd, loss_named
@@ -75,11 +76,14 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
     alpha_, strength_ : the strength used, and how it was chosen.
     projection_gap_, inside_ : how far the projection onto the zonotope may be off, and whether the
         statistic was inside it already.
+    explained_ : for a release on a feature table, how much of the labels' variance each family of its
+        coordinates explains, the noise taken off, with a standard error; else empty.
     privacy_ : the guarantee of what was learned from.
     """
 
     recipe_: Recipe | None
     privacy_: Guarantee | None
+    explained_: tuple[Explained, ...]
     theta_: NDArray[np.float64]
 
     def __init__(  # noqa: PLR0913  an estimator's settings are its arguments
@@ -310,7 +314,20 @@ class MeanOperatorClassifier(ClassifierMixin, BaseEstimator):
         self.projection_gap_, self.inside_ = found.gap, found.inside
         self._warn(evidence, loss)
         self._report(evidence, loss)
+        self._tell_families(evidence)
         return self
+
+    def _tell_families(self, evidence: Evidence) -> None:
+        """What each family of a feature table explains, and a warning where noise hides all of it."""
+        self.explained_ = explained(evidence, () if self.recipe_ is None else self.recipe_.names)
+        if self.explained_ and all(one.share < 2.0 * one.error for one in self.explained_):
+            names = ", ".join(one.family for one in self.explained_)
+            warnings.warn(
+                f"No family of features ({names}) explains the labels by more than the noise could. Ask for "
+                "a larger epsilon, or for other features.",
+                UtilityWarning,
+                stacklevel=4,
+            )
 
     def _warn(self, evidence: Evidence, loss: LinearOdd) -> None:
         """Say so where the solver stopped early, or was sent after a minimiser that is not there."""

@@ -26,6 +26,7 @@ Array: TypeAlias = NDArray[np.float64]
 _RANK = 1e-10
 _STRENGTHS = np.geomspace(1e-8, 1e6, 141)
 _BLOCK = 1 << 12
+_DOUBT = 0.05
 
 
 @final
@@ -54,20 +55,21 @@ class Explained:
 
 
 def ridge(evidence: Evidence, alpha: float | None) -> Ridge:
-    """One class against the rest for all of them at once, as scores of ±1.
+    """Scores of ±1: one class against the rest for all of them at once, or one score for two classes.
 
     Coefficients are taken to be drawn with one variance t. What is seen of a direction in which rows have
     the second moment g is g times its coefficient plus noise of the same variance v everywhere, so it is
     divided by g + (v/t)/g: weak directions are shrunk more than by a ridge. `alpha` is the penalty of the
     longest direction, v/(t·g); without it the most likely t given the release is taken.
     """
-    kinds = len(evidence.mean)
+    several = evidence.mean.ndim > 1
+    kinds = len(evidence.mean) if several else 2
     centre, gram = _moments(evidence.rows, evidence.weights)
     values, turn = _eigen(gram)
-    signs = 2.0 * evidence.mean - centre
-    balance = (2.0 / kinds - 1.0) * centre  # what scores of equal classes would average to
-    seen = (signs - balance) @ turn
-    energy, error = np.square(seen).sum(axis=0), 4.0 * _spread(evidence)
+    even = 2.0 / kinds - 1.0  # what scores of equal classes average to
+    signs = 2.0 * evidence.mean - (1.0 + even) * centre if several else evidence.mean[None, :]
+    seen = signs @ turn
+    energy, error = np.square(seen).sum(axis=0), (4.0 if several else 1.0) * _spread(evidence)
     if alpha is None:
         chosen = _likeliest(values, energy, error, kinds - 1)
         reason = "most likely strength, given the noisy class means and their known noise"
@@ -75,35 +77,42 @@ def ridge(evidence: Evidence, alpha: float | None) -> Ridge:
         chosen, reason = alpha, "given"
     shrunk = 1.0 / (values + chosen * values[0] / values)
     risk = float((energy * (values * shrunk**2 - 2 * shrunk) + 2 * shrunk * error).sum())
-    theta = (seen * shrunk) @ turn.T + (2.0 / kinds - 1.0) * _constant(centre, values, turn)
-    return Ridge(theta, float(chosen), f"{reason}; estimated risk {risk:.3g}", risk)
+    theta = (seen * shrunk) @ turn.T + even * _constant(centre, values, turn)
+    return Ridge(theta if several else theta[0], float(chosen), f"{reason}; estimated risk {risk:.3g}", risk)
 
 
 def explained(evidence: Evidence, names: tuple[str, ...]) -> tuple[Explained, ...]:
-    """For each family of coordinates, how much of the labels' variance a linear map of it explains.
+    """For each family of a feature table, how much of the labels' variance it explains linearly.
 
-    Unbiased: what the noise alone would explain is taken off. Families are names without their number.
+    Unbiased: what noise alone would explain is taken off. Only the longest directions of a family are
+    counted, as many as the noise leaves readable, which is decided without the labels. Coordinates of a
+    feature table end in a number; nothing is said of a recipe with other names, or where labels are plain.
     """
+    plain = [name for name in names if name != "intercept"]
+    if evidence.exact or not plain or not all(name[-1].isdigit() for name in plain):
+        return ()
     centre, gram = _moments(evidence.rows, evidence.weights)
-    means = np.atleast_2d(evidence.mean)
-    kinds = len(means)
-    spread = _spread(evidence)
-    told = means - centre / kinds if evidence.mean.ndim > 1 else means
-    total = 1.0 if evidence.mean.ndim == 1 else 1.0 - 1.0 / kinds
+    several = evidence.mean.ndim > 1
+    kinds = len(evidence.mean) if several else 2
+    told = evidence.mean - centre / kinds if several else evidence.mean[None, :]
+    total = 1.0 - 1.0 / kinds if several else 1.0
+    families = np.array([_family(name) for name in names])
     found = []
-    for family in dict.fromkeys(map(_family, names)):
-        places = np.flatnonzero([_family(name) == family for name in names])
-        if family == "intercept":
-            continue
+    for family in dict.fromkeys(map(_family, plain)):
+        places = np.flatnonzero(families == family)
         values, turn = _eigen(gram[np.ix_(places, places)])
-        seen = told[:, places] @ turn
-        ratio = np.square(seen).sum(axis=0) / values
-        noise = spread / values
-        freedom = max(1, kinds - 1)
-        share = float((ratio - noise).sum()) / total
-        doubt = 2 * noise * (noise + 2 * np.maximum(ratio - noise, 0.0)) / freedom
-        found.append(Explained(family, len(places), share, float(np.sqrt(doubt.sum())) / total))
+        ratio = np.square(told[:, places] @ turn).sum(axis=0) / values
+        share, error = _readable(ratio / total, _spread(evidence) / values / total, kinds - 1)
+        found.append(Explained(family, len(places), share, error))
     return tuple(found)
+
+
+def _readable(ratio: Array, noise: Array, freedom: int) -> tuple[float, float]:
+    """The sum of the leading ratios less their noise, and its standard error."""
+    most = max(1, int(np.searchsorted(np.sqrt(np.cumsum(2 * noise**2 / freedom)), _DOUBT)))
+    ratio, noise = ratio[:most], noise[:most]
+    variance = 2 * noise * (noise + 2 * np.maximum(ratio - noise, 0.0)) / freedom
+    return float((ratio - noise).sum()), float(np.sqrt(variance.sum()))
 
 
 def _family(name: str) -> str:
@@ -122,7 +131,7 @@ def _moments(rows: Array, weights: Array | None) -> tuple[Array, Array]:
     """The mean of the rows and their second moments."""
     centre, gram = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1]))
     for at in range(0, len(rows), _BLOCK):
-        block = rows[at : at + _BLOCK]
+        block = rows[at : at + _BLOCK].astype(np.float64, copy=False)
         heavy = block if weights is None else block * weights[at : at + _BLOCK, None]
         centre += heavy.sum(axis=0)
         gram += heavy.T @ block
