@@ -149,6 +149,7 @@ def _drawn(
             return draw_answers(terms, statistic, mechanism)
         return draw_sum(terms, statistic, mechanism)
     except SchemaError as error:
-        if not isinstance(terms.source, Group):
+        placed = terms.source.located(error) if isinstance(terms.source, Group) else error
+        if placed is error:
             raise
-        raise terms.source.located(error) from error
+        raise placed from error
