@@ -19,22 +19,25 @@ RUNNING: list[Record] = []
 
 # the gate of a file whose tests do not say it themselves
 FILES = {
-    "tests/laws/test_fold.py": "G1",
-    "tests/laws/test_kernels_agree.py": "G1",
-    "tests/laws/test_sensitivity.py": "G3",
-    "tests/laws/test_noise_law.py": "G6",
-    "tests/laws/test_channels.py": "G6",
-    "tests/auditing/test_audit.py": "G8",
-    "tests/auditing/test_one_run.py": "G8",
-    "tests/testing/test_mechanism.py": "G5",
-    "tests/accounting/test_agreement.py": "G11",
     "tests/accounting/test_concurrency.py": "G13",
-    "tests/accounting/test_crash.py": "G14",
-    "tests/accounting/test_power_loss.py": "G15",
     "tests/accounting/test_machine.py": "G16",
     "tests/accounting/test_migration.py": "G17",
+    "tests/accounting/test_pld.py": "G11",
+    "tests/accounting/test_policy.py": "G18",
+    "tests/accounting/test_postgres.py": "G13",
+    "tests/accounting/test_power.py": "G15",
+    "tests/auditing/test_audit.py": "G8",
+    "tests/auditing/test_one_run.py": "G8",
+    "tests/laws/test_channel.py": "G6",
+    "tests/laws/test_fold.py": "G1",
+    "tests/laws/test_kernels_agree.py": "G1",
+    "tests/laws/test_killed_releases.py": "G14",
+    "tests/laws/test_noise_law.py": "G6",
+    "tests/laws/test_sensitivity.py": "G3",
+    "tests/laws/test_sources_agree.py": "G1",
     "tests/releases/test_malformed.py": "G21",
     "tests/releases/test_rederive.py": "G23",
+    "tests/testing/test_mechanism.py": "G5",
 }
 
 
