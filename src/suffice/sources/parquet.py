@@ -6,11 +6,16 @@ footer holds of every column are never looked at: they are values of single rows
 Text is read as dictionaries, always: the file holds it that way where it repeats, and whoever
 encodes it then looks at each distinct text once. That the file of one writer says `string` and
 that of another `large_string` or `categorical` makes no difference.
+
+A file on this machine whose row groups are small is mapped into memory: one copy less. Files must not
+change while they are read; one that is cut short then would end the process.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import pyarrow as pa
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Parquet", "RowGroups"]
 
 _ROWS = 1 << 17
+_VALUES = 1 << 22
 _LARGE = 1 << 26
 _BUFFER = 1 << 20
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -131,7 +137,7 @@ class RowGroups:
         try:
             texts = [name for name in stored if self.schema.field(name).type == _TEXT]
             with _opened(self.path, self.filesystem, self.buffer, texts) as file:
-                rows = rows_per_batch(len(stored))
+                rows = _rows_per_batch(len(stored))
                 for batch in file.iter_batches(rows, list(self.groups), stored, use_threads=False):
                     yield self._shaped(batch, stated)
         except (pa.ArrowException, OSError) as error:
@@ -144,15 +150,34 @@ class RowGroups:
         return projected(with_constants(batch, stated, self.schema), self.schema)
 
 
+def _rows_per_batch(columns: int) -> int:
+    """As many as a fragment has, if the columns are few: starting to decode costs more than a cache saves."""
+    return max(rows_per_batch(columns), min(_ROWS, _VALUES // max(columns, 1)))
+
+
 def _opened(path: str, filesystem: Any, buffer: int = 0, texts: Sequence[str] = ()) -> pq.ParquetFile:
     """On this machine each column chunk is read by itself; elsewhere neighbouring ones in one request."""
     return pq.ParquetFile(
         path,
+        metadata=_metadata(path, _stamp(path)) if filesystem is None else None,
+        memory_map=filesystem is None and not buffer,
         filesystem=filesystem,
         pre_buffer=filesystem is not None,
         buffer_size=buffer,
         read_dictionary=list(texts) or None,
     )
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    """What changes when a file does."""
+    told = Path(path).stat()
+    return told.st_ino, told.st_size, told.st_mtime_ns
+
+
+@lru_cache(maxsize=4)
+def _metadata(path: str, stamp: tuple[int, int, int]) -> pq.FileMetaData:  # noqa: ARG001  the key
+    """The footer of a file as it was at that time; else each of its fragments would read it again."""
+    return pq.read_metadata(path)
 
 
 def _footer(path: str, filesystem: Any) -> tuple[pa.Schema, tuple[int, ...], int]:

@@ -90,7 +90,7 @@ INLINE int quantise(Job *job, Column *c, int64_t start, int64_t n)
     const char *at = c->values + start * c->stride;
     if (c->valid)
         return quantise_loose(job, c, start, n);
-    if (c->stride != SIZES[c->type] || (uintptr_t)at % SIZES[c->type]) {
+    if (c->stride != SIZES[c->type]) {
         if (c->type == F32 && c->stride % 4 == 0 && (uintptr_t)at % 4 == 0) {
             float *x = (float *)job->numbers;
             const float *from = (const float *)at;
@@ -102,6 +102,8 @@ INLINE int quantise(Job *job, Column *c, int64_t start, int64_t n)
         return quantise_loose(job, c, start, n);
     }
     fetch_next(job, at, SIZES[c->type], start, n);
+    if ((uintptr_t)at % SIZES[c->type]) /* a page of a file begins anywhere */
+        at = memcpy(job->numbers, at, (size_t)(n * SIZES[c->type]));
     switch (c->type) {
 #define CASE(NAME, T) \
     case NAME: return quantise_##NAME((const T *)at, n, c->centre, c->inverse, job->unit, c->slot);
