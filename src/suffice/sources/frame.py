@@ -34,6 +34,7 @@ __all__ = [
 _INDEX = re.compile(r"__index_level_\d+__")
 _MOST_ROWS = 1 << 15
 _MOST_VALUES = 1 << 22
+_TURNED = 1 << 10
 
 
 def rows_per_batch(columns: int) -> int:
@@ -196,7 +197,18 @@ def _from_array(array: NDArray[Any], names: Sequence[str] | None) -> pa.Table:
         raise InputError("The array has no column.")
     if len(set(called)) != wide:
         raise SchemaError(f"Names of columns must be distinct, and got {called[:12]!r}.")
-    return _from_columns({name: array[:, at] for at, name in enumerate(called)})
+    turned = _turned(array)
+    return _from_columns({name: turned[:, at] for at, name in enumerate(called)})
+
+
+def _turned(array: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers with each column side by side, a block of rows at a time so that each is read once."""
+    if array.dtype.kind not in "fiu" or not array.flags.c_contiguous:
+        return array
+    columns = np.empty(array.shape[::-1], array.dtype)
+    for start in range(0, len(array), _TURNED):
+        columns[:, start : start + _TURNED] = array[start : start + _TURNED].T
+    return columns.T
 
 
 def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
