@@ -8,7 +8,8 @@ regression on the labels themselves, chance, and, with --peer, diffprivlib, whos
     python benchmarks/papers/label_privacy.py --data DIR [--peer PYTHON] [--out build/benchmarks]
 
 DIR holds one folder per set with one Parquet file in it. The output folder gets label_privacy.json,
-.md, .svg and .png; label_privacy_report.py writes the last three again.
+.md, .svg and .png, and label_privacy_cells.json with the mean of every cell; label_privacy_report.py
+writes them again.
 """
 
 from __future__ import annotations

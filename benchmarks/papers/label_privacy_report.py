@@ -283,39 +283,55 @@ def page(figures: Figures, result: dict) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def draw(figures: Figures, folder: Path) -> None:
-    names, epsilons = figures.sets(), figures.epsilons()
+def summary(figures: Figures) -> list[dict]:
+    """Mean and standard error of each cell: all that the drawing needs."""
+    cells = []
+    for (name, method, epsilon), values in figures.values.items():
+        told = {
+            metric: [round(float(found.mean()), 5), round(error(found), 5)]
+            for metric, found in values.items()
+        }
+        cells.append({"set": name, "method": method, "epsilon": epsilon, **told})
+    return cells
+
+
+def draw(cells: list[dict], folder: Path) -> None:
+    """Write label_privacy.svg and .png: a column for each set, accuracy above log-loss."""
+    names = list(dict.fromkeys(told["set"] for told in cells))
+    epsilons = sorted({told["epsilon"] for told in cells if told["epsilon"] is not None})
     size = (2.45 * len(names) + 0.6, 5.6)
     figure, axes = plt.subplots(2, len(names), figsize=size, sharex=True, squeeze=False, layout="constrained")
     for column, name in enumerate(names):
         for row, metric in enumerate(("accuracy", "logloss")):
-            panel(axes[row, column], figures, name, metric)
+            found = {(told["method"], told["epsilon"]): told[metric] for told in cells if told["set"] == name}
+            panel(axes[row, column], found, epsilons, high=metric == "accuracy")
         axes[0, column].set_title(name)
         axes[1, column].set_xticks(np.log10(epsilons), [f"{epsilon:g}" for epsilon in epsilons])
         axes[1, column].set_xlabel("ε")
     axes[0, 0].set_ylabel("accuracy")
     axes[1, 0].set_ylabel("log-loss")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=max(2, len(names)), frameon=False)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(5, max(2, len(names))), frameon=False
+    )
     for kind in ("svg", "png"):
         told = {"Date": None, "Title": "Accuracy at equal privacy"} if kind == "svg" else None
         figure.savefig(folder / f"label_privacy.{kind}", metadata=told, dpi=160)
     plt.close(figure)
 
 
-def panel(axis: plt.Axes, figures: Figures, name: str, metric: str) -> None:
+def panel(
+    axis: plt.Axes, found: dict[tuple[str, float | None], list[float]], epsilons: list[float], *, high: bool
+) -> None:
     """The range is that of the mechanisms; what lies beyond it, chance and the peer, leaves the picture."""
-    epsilons = figures.epsilons()
-    good, chance = (figures.values[name, method, None][metric].mean() for method in ("all labels", "chance"))
+    good, chance = (found[method, None][0] for method in ("all labels", "chance"))
     axis.axhline(good, color="#d55e00", linewidth=0.9, label="all labels, no privacy")
     axis.axhline(chance, color="#b0b0b0", linewidth=0.9, linestyle="--", label="chance")
     seen = [good]
     for method, (colour, line, marker, shift) in LOOKS.items():
-        cells = [figures.values.get((name, method, epsilon)) for epsilon in epsilons]
-        if any(found is None for found in cells):
+        if (method, epsilons[0]) not in found:
             continue
-        means = np.array([found[metric].mean() for found in cells if found is not None])
-        errors = np.array([error(found[metric]) for found in cells if found is not None])
+        means, errors = np.array([found[method, epsilon] for epsilon in epsilons]).T
         auto, peer = method.startswith("Auto"), method.startswith(PEER)
         axis.errorbar(
             np.log10(epsilons) + shift,
@@ -334,19 +350,23 @@ def panel(axis: plt.Axes, figures: Figures, name: str, metric: str) -> None:
         seen += [] if peer else [*(means - 2 * errors), *(means + 2 * errors)]
     margin = 0.06 * (max(seen) - min(seen))
     axis.set_ylim(min(seen) - margin, max(seen) + margin)
-    high, va = (0.06, "bottom") if metric == "accuracy" else (0.94, "top")
+    if min(seen) <= chance <= max(seen):
+        return
+    place, va = (0.06, "bottom") if high else (0.94, "top")
     axis.text(
-        0.97, high, f"chance {chance:.3f}", transform=axis.transAxes, ha="right", va=va, color="#777777"
+        0.97, place, f"chance {chance:.3f}", transform=axis.transAxes, ha="right", va=va, color="#777777"
     )
 
 
 def write(result: dict, folder: Path) -> None:
-    """All four files of the report; what was claimed is printed too."""
+    """All files of the report; what was claimed is printed too."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = Figures.of(result)
     (folder / "label_privacy.json").write_text(json.dumps(result) + "\n", "utf-8")
     (folder / "label_privacy.md").write_text(page(figures, result), "utf-8")
-    draw(figures, folder)
+    cells = summary(figures)
+    (folder / "label_privacy_cells.json").write_text(json.dumps(cells, indent=0) + "\n", "utf-8")
+    draw(cells, folder)
     print(*verdicts(figures), sep="\n")
 
 
