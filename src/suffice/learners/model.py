@@ -19,6 +19,7 @@ _OURS = {
     "core.recipe": ("Recipe",),
     "core.units": ("Answer", "FeatureOf", "LabelOf", "RecordOf"),
     "learners.mean_operator": ("MeanOperatorClassifier",),
+    "learners.square": ("Explained",),
 }
 TRUSTED = tuple(f"suffice.{home}.{name}" for home, names in _OURS.items() for name in names)
 """The classes that a model of suffice is made of, besides those of numpy and scikit-learn."""
