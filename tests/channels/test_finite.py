@@ -56,6 +56,26 @@ def test_the_largest_log_ratio_is_the_declared_epsilon(channel):
     assert largest_log_ratio(channel.matrix()) == pytest.approx(promise.epsilon, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("channel", "no", "yes"),
+    [
+        (Warner(0.7), [0.7, 0.3], [0.3, 0.7]),
+        (ForcedResponse(yes=0.2, no=0.1), [0.8, 0.2], [0.1, 0.9]),
+        (Disguised(0.8), [0.8, 0.2], [0.2, 0.8]),
+        (Crosswise(0.25), [0.25, 0.75], [0.75, 0.25]),
+        (UnrelatedQuestion(ask=0.6, prevalence=0.3), [0.88, 0.12], [0.28, 0.72]),
+        (Kuk(carriers=0.8, others=0.3), [0.7, 0.3], [0.2, 0.8]),
+        (Kuk(carriers=0.5, others=0.1, draws=2), [0.81, 0.18, 0.01], [0.25, 0.5, 0.25]),
+        (Triangular(0.25), [0.75, 0.25], [0.0, 1.0]),
+        (ItemCount.of(0.5, 0.2), [0.4, 0.5, 0.1, 0.0], [0.0, 0.4, 0.5, 0.1]),
+        (RandomizedResponse(("no", "yes"), truth=0.4, base=(0.5, 0.5)), [0.7, 0.3], [0.3, 0.7]),
+    ],
+    ids=repr,
+)
+def test_a_design_has_the_probabilities_of_its_die(channel, no, yes):
+    assert channel.matrix() == pytest.approx(np.array([no, yes]), abs=1e-12)
+
+
 @pytest.mark.parametrize("channel", ONE_SIDED, ids=repr)
 def test_an_answer_that_gives_the_truth_away_is_not_called_private(channel):
     assert isinstance(channel.guarantee().promise, NotPrivate)

@@ -144,10 +144,10 @@ def third(rows):
     return np.arange(len(rows))[:, None] % 3 == 0
 
 
-HONEST = ch.PerValue(4, 1.0)
+HONEST = ch.PerValue(4, 4.0)
 MUTANTS = {
     "flipped with the keeping probability": lambda rows: ~HONEST.randomise(rows),
-    "epsilon per bit": lambda rows: ch.PerValue(4, 4.0).randomise(rows),
+    "epsilon per bit": lambda rows: ch.PerValue(4, 16.0).randomise(rows),
     "one more flip for all bits": lambda rows: HONEST.randomise(rows) ^ third(rows),
     "no rounding": lambda rows: HONEST.randomise(np.round(rows)),
 }  # fmt: skip
