@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from suffice.sources.table import Table as Table
     from suffice.statistics.labels import Labels as Labels
     from suffice.statistics.mean_operator import MeanOperator as MeanOperator
+    from suffice.surveys.form import Survey as Survey
 
 _HOMES = {
     "Answer": "core.units",
@@ -125,6 +126,7 @@ _HOMES = {
     "RecordOf": "core.units",
     "Release": "releases.release",
     "SubsetSelection": "channels",
+    "Survey": "surveys.form",
     "SymmetricUnary": "channels",
     "Table": "sources.table",
     "Together": "channels",
@@ -147,6 +149,7 @@ _ROOMS = {
     "laws": "core.laws",
     "learners": "learners",
     "mechanisms": "mechanisms",
+    "surveys": "surveys",
 }
 
 __all__ = [*sorted(_HOMES), *sorted(_ROOMS)]  # noqa: PLE0604  computed from the table above
