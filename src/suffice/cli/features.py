@@ -108,7 +108,8 @@ def features(
             "recipe": None if recipe is None else str(recipe),
         },
         f"{out}: {len(table.names)} coordinates of {len(table.keys)} rows, "
-        f"fingerprint {table.fingerprint[:16]}.\n{table.provenance}\nNo label was read and nothing was spent.",
+        f"fingerprint {table.fingerprint[:16]}.\n{table.provenance}\n"
+        "No label was read and nothing was spent.",
     )
 
 
