@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from suffice.cli import keys, ledger, policy
+from suffice.cli import keys, ledger, policy, survey
 from suffice.cli.audit import audit
 from suffice.cli.check import check
 from suffice.cli.features import features
@@ -36,6 +36,7 @@ for act in (policy.limit, policy.revoke, policy.approver, policy.approve, policy
     ledger.app.command(name=act.__name__)(act)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(keys.app, name="keys")
+app.add_typer(survey.app, name="survey")
 
 
 def main() -> None:

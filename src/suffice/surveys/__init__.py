@@ -7,7 +7,7 @@ from suffice.surveys.compliance import Compliance, compliance
 from suffice.surveys.design import DIRECT, NAMES, design
 from suffice.surveys.estimate import Estimate, Estimates, estimate
 from suffice.surveys.fit import Comparison, Fit, compare, fit
-from suffice.surveys.form import Question, Survey, load
+from suffice.surveys.form import CHANNELS, Question, Survey, load
 from suffice.surveys.item_count import ListCount, list_count
 from suffice.surveys.joint import Joint, joint
 from suffice.surveys.opening import opened
@@ -16,6 +16,7 @@ from suffice.surveys.power import Size, power
 from suffice.surveys.regression import Regression, regress
 
 __all__ = [
+    "CHANNELS",
     "DIRECT",
     "NAMES",
     "Answers",

@@ -144,6 +144,6 @@ def _guarantee(form: Survey) -> Guarantee:
     assumes = (
         f"the promise is for all answers of one person together: {asked}, each answered once",
         "facts and pseudonyms are sent as they are and are not protected",
-        "noise is drawn on each person's own device, from its operating system's randomness, taken to be uniform",
+        "noise is drawn on each person's own device, from uniform randomness of its operating system",
     )
     return Guarantee(total, Answer(), assumes=assumes)
