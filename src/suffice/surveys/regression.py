@@ -25,6 +25,7 @@ __all__ = ["Regression", "regress"]
 
 _MOST_STEPS = 200
 _NEAR = 1e-10
+_STILL = 1e-4  # a step that promises less than this, and leads nowhere, stands at the maximum
 
 
 @final
@@ -179,8 +180,10 @@ def _maximum(
             return found, information
         while (tried := _value(X, likelihood, weight, found + step)) < value and np.abs(step).max() > 1e-12:
             step = step / 2
-        if tried <= value:
+        if tried <= value and score @ step < _STILL:
             return found, information
+        if tried <= value:
+            break
         found, value = found + step, tried
         if np.abs(X @ found).max() > 500:
             break

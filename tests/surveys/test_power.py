@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import suffice as sf
+from suffice import surveys
+from suffice.core.errors import InputError
+
+FORCED = sf.ForcedResponse(yes=1 / 6, no=1 / 6)
+
+
+def test_the_size_for_an_error_has_that_error():
+    found = surveys.power(FORCED, 0.262, se=0.0144)
+    yes = 1 / 6 + 2 / 3 * 0.262
+    assert found.answers == pytest.approx(yes * (1 - yes) / (2 / 3) ** 2 / 0.0144**2, abs=1)
+    assert found.stderr <= 0.0144
+    assert found.answers == pytest.approx(2435, rel=0.02)
+    assert surveys.power(FORCED, 0.262, answers=found.answers - 1).stderr > 0.0144
+
+
+def test_the_power_of_two_hundred_forced_answers_is_that_of_the_binomial():
+    found = surveys.power(FORCED, 0.2, answers=200, against=0.0, level=0.01, sides=1)
+    limit = 1 / 6 + stats.norm.isf(0.01) * (1 / 6 * 5 / 6 / 200) ** 0.5
+    exact = stats.binom.sf(np.ceil(200 * limit) - 1, 200, 1 / 6 + 2 / 3 * 0.2)
+    assert found.power == pytest.approx(exact, abs=0.02)
+
+
+def test_the_size_for_a_chance_is_the_least_that_has_it():
+    found = surveys.power(sf.Crosswise(0.2), 0.3, against=0.2, chance=0.9)
+    assert found.power >= 0.9
+    assert surveys.power(sf.Crosswise(0.2), 0.3, answers=found.answers - 1, against=0.2).power < 0.9
+
+
+def test_direct_questions_have_no_inflation_and_more_cards_help():
+    assert surveys.power(surveys.DIRECT, 0.3, se=0.01).inflation == pytest.approx(1.0)
+    assert surveys.power(surveys.DIRECT, 0.3, se=0.01).answers == 2100
+    one, five = (surveys.power(sf.Kuk(0.7, 0.3, draws=draws), 0.3, se=0.01).answers for draws in (1, 5))
+    assert five < one / 2
+
+
+def test_a_question_without_an_aim_is_refused():
+    with pytest.raises(InputError, match="takes one of"):
+        surveys.power(FORCED, 0.2)
+    with pytest.raises(InputError, match="takes one of"):
+        surveys.power(FORCED, 0.2, se=0.1, answers=5)
