@@ -438,6 +438,15 @@ INLINE void add_classes(Job *job, int64_t n)
         add_runs(job, job->level_short, job->intercept, order, n);
 }
 
+/* Whole numbers become floats, which are as wide, in their place. */
+INLINE void scale_rows(int32_t *rows, int64_t count, float scale)
+{
+    for (int64_t at = 0; at < count; at++) {
+        float real = (float)rows[at] * scale;
+        memcpy(&rows[at], &real, sizeof real);
+    }
+}
+
 INLINE void write_rows(Job *job, int64_t start, int64_t n)
 {
     int64_t width = job->width;
@@ -452,10 +461,8 @@ INLINE void write_rows(Job *job, int64_t start, int64_t n)
     }
     for (int64_t i = 0; job->intercept >= 0 && i < n; i++)
         rows[i * width + job->intercept] = job->level_short[i];
-    for (int64_t at = 0; job->scale != 0 && at < n * width; at++) {
-        float real = (float)rows[at] * job->scale; /* as wide as what it takes the place of */
-        memcpy(&rows[at], &real, sizeof real);
-    }
+    if (job->scale != 0)
+        scale_rows(rows, n * width, job->scale);
 }
 
 /* ---- second moments ---------------------------------------------------------------------- */
