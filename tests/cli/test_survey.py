@@ -37,10 +37,9 @@ def test_a_survey_goes_from_its_form_to_an_estimate(campus):
     (campus / "in").mkdir()
     for at in range(6):
         said = "yes" if at % 2 else "no"
-        done(
-            "survey", "answer", "form", "--trust", "owner.pub", "--set", f"drug={said}", "--set", "level=student",
-            "--set", "cheat=no", "--pseudonym", f"p{at}", "--yes", "-o", f"in/{at}.json", "--quiet",
-        )  # fmt: skip
+        facts = ["--set", f"drug={said}", "--set", "level=student", "--set", "cheat=no"]
+        options = ["--trust", "owner.pub", "--pseudonym", f"p{at}", "--yes", "--quiet"]
+        done("survey", "answer", "form", *facts, *options, "-o", f"in/{at}.json")
     told = done("survey", "collect", "form", "in", "-o", "answers.suffice", "--json").data
     assert told == {"file": "answers.suffice", "answers": 12, "set_aside": []}
     found = done("survey", "estimate", "answers.suffice", "--json").data

@@ -27,6 +27,7 @@ Says = Literal["no", "yes", "guess"]
 _SAYS = {"no": 0.0, "yes": 1.0, "guess": 0.5}
 _FLAT = 1e-6
 _GRID = 21
+_SAME = 1e-6  # twice a difference in log-likelihood that is rounding
 
 
 @final
@@ -99,6 +100,8 @@ def compliance(
     best = model.maximum(free=True)
     null = model.maximum(free=False)
     statistic = max(0.0, 2 * (model.value(best) - model.value(null)))
+    if statistic < _SAME:
+        best, statistic = null, 0.0
     errors = model.errors(best, part, np.concatenate(columns, axis=1))
     mean = None if known is None else float(known.mean())
     return Compliance(
