@@ -112,6 +112,17 @@ def test_families_of_mixed_columns_serve_fitted_and_new_rows_alike():
     assert "without labels" in table.provenance
 
 
+def test_a_few_values_far_out_neither_hide_the_others_nor_leave_the_grid():
+    ages = np.random.default_rng(0).normal(40, 9, 400)
+    ages[:2] = 1e7
+    rows = pa.table({"id": np.arange(400), "age": ages, "height": ages[::-1] + 3.0})
+    table = FeatureMap(("columns",)).fit(rows, key="id").table(rows, key="id")
+    place = table.names.index("columns0")
+    assert 0.3 < table.values[2:, place].std() < 3.0
+    recipe = table.recipe(sf.Gaussian(epsilon=1.0, delta=1e-5))
+    assert np.isfinite(recipe.apply(table.arrow())).all()
+
+
 def test_the_same_seed_gives_the_same_table_in_any_order_of_rows():
     rows = mixed()
     order = np.random.default_rng(1).permutation(rows.num_rows)

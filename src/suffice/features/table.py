@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["FeatureTable"]
 
 _GROUP = 1 << 15
+_GRID = 12.0
 
 
 @final
@@ -122,10 +123,14 @@ class FeatureTable:
         if weights == "auto":
             error = noise(mechanism, len(self.keys), len(self.names), classes)
             chosen = shared(self.smoothness, self.families, np.square(spread), error, classes)
+        kept = np.flatnonzero((chosen > 0) & (spread > 1e-9 * spread.max()))
+        reach = np.abs(self.values[:, kept] - centre[kept]).max(axis=0)
+        least = reach / (_GRID * np.sqrt(len(kept) + 1))  # no value may lie beyond the grid
         columns = [
-            Numeric(name, float(f"{middle:.6g}"), float(f"{size / weight:.6g}"))
-            for name, weight, middle, size in zip(self.names, chosen, centre, spread, strict=True)
-            if weight > 0 and size > 1e-9 * spread.max()
+            Numeric(
+                self.names[at], float(f"{centre[at]:.6g}"), float(f"{max(spread[at] / chosen[at], low):.6g}")
+            )
+            for at, low in zip(kept, least, strict=True)
         ]
         return Recipe(tuple(columns), origin="learned")
 

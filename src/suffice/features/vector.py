@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from suffice.core.column import Categorical, Numeric
+from suffice.core.column import Categorical, Column, Numeric
 from suffice.core.errors import InputError, SchemaError
 from suffice.core.recipe import Recipe
 from suffice.sources.frame import batches, is_source
@@ -24,7 +24,9 @@ __all__ = ["Vectors"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-_FAR = 16.0
+_FAR = 6.0
+_NARROW = 0.5
+_PASSES = 12
 
 
 @final
@@ -32,7 +34,8 @@ _FAR = 16.0
 class Vectors:
     """How public columns of any type become one vector.
 
-    Numbers are centred and divided by their standard deviation, at most 16 of which count; a level is
+    Numbers are centred and divided by their standard deviation, at most 6 of which count, also where it
+    is taken: a few values far out would else be all that a column tells. A level is
     1/√2 away from none, so that two levels differ by one; a missing value is a level of its own. The
     entries of a list column (an image, an embedding) share one unit already and stay as they are.
     """
@@ -60,6 +63,7 @@ class Vectors:
         if plain:
             recipe = Recipe.learn(source, columns=plain, missing="indicate", unseen="other", intercept=False)
             recipe = Recipe(tuple(_open(column, standardise) for column in recipe.columns), intercept=False)
+            recipe = _settled(recipe, source, plain) if standardise else recipe
         return cls(recipe, lists, kept)
 
     @property
@@ -94,6 +98,36 @@ def _open(column: object, standardise: bool) -> Numeric | Categorical:  # noqa: 
         raise InputError(f"A column of numbers or levels was expected, and got {column!r}.")
     scale = column.scale if standardise else 1.0
     return Numeric(column.name, column.centre, scale, "indicate")
+
+
+def _settled(recipe: Recipe, source: Source, names: list[str]) -> Recipe:
+    """The same recipe with centres and scales of the values as they count, until they stay."""
+    for _ in range(_PASSES):
+        count, total, squares = 0, np.zeros(recipe.dimension), np.zeros(recipe.dimension)
+        for batch in batches(source, names, names):
+            rows = _encoded(recipe, batch).astype(np.float64)
+            count, total, squares = (
+                count + len(rows),
+                total + rows.sum(axis=0),
+                squares + (rows**2).sum(axis=0),
+            )
+        middle = total / max(count, 1)
+        spread = np.sqrt(np.maximum(squares / max(count, 1) - middle**2, 0.0))
+        columns: list[Column] = []
+        offset, moved = 0, False
+        for column in recipe.columns:
+            narrow = isinstance(column, Numeric) and 1e-9 < spread[offset] < _NARROW
+            if isinstance(column, Numeric) and narrow:
+                centre = float(f"{column.centre + middle[offset] * column.scale:.6g}")
+                scale = float(f"{column.scale * spread[offset]:.6g}")
+                columns.append(Numeric(column.name, centre, scale, column.missing))
+            else:
+                columns.append(column)
+            moved, offset = moved or narrow, offset + column.width()
+        if not moved:
+            break
+        recipe = Recipe(tuple(columns), intercept=False)
+    return recipe
 
 
 def _encoded(recipe: Recipe, batch: pa.RecordBatch) -> NDArray[np.float32]:
