@@ -3,6 +3,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import suffice as sf
@@ -169,3 +172,18 @@ def test_level_and_weights_are_checked():
         surveys.estimate(answers, level=95)
     with pytest.raises(SchemaError, match="no column 'w'"):
         surveys.estimate(answers, weight="w")
+
+
+def test_tables_of_every_kind_are_read_alike():
+    columns = {
+        "y": [1, 0, None],
+        "d": ["Warner", "Forced", "DQ"],
+        "p": [0.8, 0.7, None],
+        "q": [None, 0.4, None],
+    }
+    frames = [columns, pa.table(columns), pd.DataFrame(columns), pl.DataFrame(columns)]
+    read = [surveys.read(one, answer="y", design="d", p1="p", p2="q") for one in frames]
+    assert all(one.code.tolist() == [1, 0, -1] for one in read)
+    assert all(
+        one.channels == (sf.Warner(0.8), surveys.design("Forced", 0.7, 0.4), surveys.DIRECT) for one in read
+    )

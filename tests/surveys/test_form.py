@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import stat
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import suffice as sf
 from suffice import surveys
 from suffice.core.errors import InputError, ReleaseMismatch, ReleaseUnreadable, SchemaError, SealBroken
-from suffice.core.guarantees import NotPrivate
+from suffice.core.guarantees import Guarantee, NotPrivate, PureDP
 
 DRUG = sf.RandomizedResponse(("no", "yes"), epsilon=1.0)
 
@@ -206,7 +208,12 @@ def test_a_second_answer_of_one_person_is_refused_and_a_copy_counts_once():
 def test_a_release_of_something_else_is_not_opened():
     survey = form()
     release = survey.collect(records(survey, 3))
-    import dataclasses
-
     with pytest.raises(ReleaseMismatch, match="a Survey is needed"):
         surveys.opened(dataclasses.replace(release, kind="Labels"))
+    said = pa.array(["perhaps"] * 6)
+    odd = release.answers.set_column(3, "answer", said)
+    with pytest.raises(ReleaseMismatch, match="does not know"):
+        surveys.opened(dataclasses.replace(release, answers=odd))
+    promise = PureDP(0.1)
+    with pytest.raises(ReleaseMismatch, match=r"the release says epsilon = 0\.1"):
+        surveys.opened(dataclasses.replace(release, guarantee=Guarantee(promise, sf.Answer())))

@@ -18,7 +18,7 @@ from suffice.releases.release import Release
 if TYPE_CHECKING:
     from suffice.surveys.form import Question, Survey
 
-__all__ = ["KIND", "collect"]
+__all__ = ["KIND", "collect", "guarantee_of"]
 
 KIND = "Survey"
 _PARTS = {"form", "person", "wave", "facts", "answers"}
@@ -122,7 +122,7 @@ def _release(form: Survey, checked: Mapping[tuple[str, str, str], tuple[Any, tup
         sensitivity=None,
         witness=None,
         law=None,
-        guarantee=_guarantee(form),
+        guarantee=guarantee_of(form),
         receipt=None,
         made_by=f"suffice {version('suffice')}",
         about={"title": form.title, "form": form.to_bytes().decode("ascii")},
@@ -131,7 +131,7 @@ def _release(form: Survey, checked: Mapping[tuple[str, str, str], tuple[Any, tup
     )
 
 
-def _guarantee(form: Survey) -> Guarantee:
+def guarantee_of(form: Survey) -> Guarantee:
     """What a person who answers all there is gives away: the sum over questions and waves."""
     each: list[Promise] = [one.channel.guarantee().promise for one in form.questions] * len(form.waves)
     asked = f"{len(form.questions)} question(s) in {len(form.waves)} wave(s)"

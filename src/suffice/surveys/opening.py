@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.core.errors import ReleaseMismatch
 from suffice.surveys.answers import Answers
-from suffice.surveys.collection import KIND
+from suffice.surveys.collection import KIND, guarantee_of
 from suffice.surveys.form import Survey
 
 if TYPE_CHECKING:
@@ -22,15 +22,20 @@ def opened(release: Release) -> Answers:
     if release.kind != KIND or release.answers is None or not isinstance(release.about.get("form"), str):
         raise ReleaseMismatch(f"This is a release of {release.kind}, and a Survey is needed.")
     form = Survey.from_bytes(release.about["form"].encode())
+    keeps, says = guarantee_of(form).promise, release.guarantee.promise
+    if keeps != says:
+        raise ReleaseMismatch(f"The form's channels keep {keeps}, and the release says {says}.")
     columns = {name: release.answers[name].to_pylist() for name in release.answers.column_names}
     names = [one.name for one in form.questions]
     places = [{str(said): at for at, said in enumerate(one.channel.answers())} for one in form.questions]
-    question = [names.index(name) for name in columns["question"]]
     people: dict[str, int] = {}
     try:
+        question = [names.index(name) for name in columns["question"]]
         code = [places[at][said] for at, said in zip(question, columns["answer"], strict=True)]
-    except KeyError as error:
-        raise ReleaseMismatch(f"The release has an answer, {error}, that its form does not know.") from error
+    except (KeyError, ValueError) as error:
+        raise ReleaseMismatch(
+            f"The release has a question or an answer that its form does not know: {error}."
+        ) from error
     facts = {name: _column(columns[name]) for name in (*form.facts, "wave")}
     return Answers(
         tuple(names),
