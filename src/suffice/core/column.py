@@ -74,7 +74,7 @@ class Numeric:
 
     def names(self) -> tuple[str, ...]:
         """The names of the coordinates."""
-        return (self.name, f"{self.name}=missing") if self.missing == "indicate" else (self.name,)
+        return (self.name, f"{self.name}:missing") if self.missing == "indicate" else (self.name,)
 
     def encode(self, batch: pa.RecordBatch, offset: int) -> list[Measured | Coded]:
         """The coordinates of a batch; a missing value that is refused stays NaN for the caller to find."""
@@ -125,8 +125,8 @@ class Categorical:
     def names(self) -> tuple[str, ...]:
         """The names of the coordinates."""
         named = [f"{self.name}={level}" for level in self.levels]
-        named += [f"{self.name}=missing"] if self.missing == "indicate" else []
-        named += [f"{self.name}=other"] if "other" in {self.missing, self.unseen} else []
+        named += [f"{self.name}:missing"] if self.missing == "indicate" else []
+        named += [f"{self.name}:other"] if "other" in {self.missing, self.unseen} else []
         return tuple(named)
 
     def codes(self, batch: pa.RecordBatch) -> NDArray[np.int32]:

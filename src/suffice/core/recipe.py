@@ -174,9 +174,9 @@ def unusable(part: Measured, row: int, number: float) -> SchemaError | BoundsErr
         return SchemaError.bad_value(part.source, row, f"{number}", "Replace or remove infinite values.")
     return BoundsError(
         f"In column {part.source!r}, row {row} there is {number:g}, which lies beyond the grid. "
-        f"Centre and scale the column so that values stay within about 16 times the square "
-        f"root of the number of columns: "
-        f"Numeric({part.source!r}, centre=..., scale=...), or sf.Recipe.learn(source, columns=[...])."
+        f"Centre and scale the column, Numeric({part.source!r}, centre=..., scale=...) or "
+        "sf.Recipe.learn(source, columns=[...]), so that values stay within about 16 times the square root "
+        "of the number of columns; where a learned one has values farther out, take a coarser grid: bits=18."
     )
 
 
