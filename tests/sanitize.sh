@@ -13,7 +13,7 @@ include=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"]
 for kernel in _fold _even _rado; do
   case $kernel in
     _even) floats="-ffp-contract=fast -fno-math-errno -fno-trapping-math" ;;
-    *) floats="-ffp-contract=off" ;;
+    *) floats="-ffp-contract=off -fno-math-errno" ;;
   esac
   # shellcheck disable=SC2086
   gcc -std=c11 -O1 -g -Wall -Wextra -Werror $floats -fno-omit-frame-pointer \

@@ -18,6 +18,15 @@
 #define restrict __restrict
 #endif
 
+/* no two rounds of the loop write to one place */
+#if defined(__clang__)
+#define EACH_ONCE _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define EACH_ONCE _Pragma("GCC ivdep")
+#else
+#define EACH_ONCE
+#endif
+
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)

@@ -155,10 +155,13 @@ INLINE void shorten(int32_t *restrict q, int64_t n, const double *restrict ratio
 /* The rows of this block that are longer than the radius, one after the other. */
 INLINE int64_t longer_rows(Job *job, int64_t n)
 {
+    const int64_t *restrict length = job->length;
+    const int64_t radius = job->radius;
+    int32_t *restrict moved = job->moved;
     int64_t count = 0;
     for (int64_t i = 0; i < n; i++) {
-        job->moved[count] = (int32_t)i;
-        count += job->length[i] > job->radius;
+        moved[count] = (int32_t)i;
+        count += length[i] > radius;
     }
     return count;
 }
@@ -193,7 +196,7 @@ INLINE void shorten_few(Job *job, int64_t count)
     }
     for (int64_t j = 0; j < job->numeric; j++) {
         int32_t *restrict slot = job->numbered[j]->slot;
-        for (int64_t k = 0; k < count; k++)
+        EACH_ONCE for (int64_t k = 0; k < count; k++)
             slot[moved[k]] = shorten_one(slot[moved[k]], ratio[k], bias[k]);
     }
 }
@@ -271,16 +274,18 @@ INLINE void square_slots(Column *const *c, int64_t n, int count, int64_t *restri
     }
 }
 
-INLINE void square_few(Job *job, int64_t moved)
+INLINE void square_few(Job *job, int64_t count)
 {
-    int64_t *restrict square = job->square;
-    for (int64_t k = 0; k < moved; k++)
-        square[job->moved[k]] = 0;
+    const int32_t *restrict moved = job->moved;
+    int64_t *restrict fresh = (int64_t *)job->lane[1]; /* hashes are done with */
+    memset(fresh, 0, (size_t)count * sizeof(int64_t));
     for (int64_t j = 0; j < job->numeric; j++) {
         const int32_t *restrict q = job->numbered[j]->slot;
-        for (int64_t k = 0; k < moved; k++)
-            square[job->moved[k]] += (int64_t)q[job->moved[k]] * q[job->moved[k]];
+        for (int64_t k = 0; k < count; k++)
+            fresh[k] += (int64_t)q[moved[k]] * q[moved[k]];
     }
+    for (int64_t k = 0; k < count; k++)
+        job->square[moved[k]] = fresh[k];
 }
 
 INLINE int64_t largest(const int64_t *restrict x, int64_t n, int64_t most)
@@ -306,6 +311,20 @@ INLINE int square_rows(Job *job, int64_t n, int64_t moved)
     return 1;
 }
 
+/* The intercept is among the squares already where a row was not shortened. */
+INLINE int32_t reach_intercept(const int32_t *restrict level, int64_t n, int64_t radius,
+                               const int64_t *restrict length, int32_t most, int64_t *restrict l1,
+                               int64_t *restrict square)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t size = level[i], own = length[i] > radius ? size * size : 0;
+        l1[i] += size;
+        square[i] += own;
+        most = level[i] > most ? level[i] : most;
+    }
+    return most;
+}
+
 INLINE void reach_rows(Job *job, int64_t n, int64_t moved)
 {
     int64_t *restrict l1 = (int64_t *)job->lane[0]; /* hashes are done with */
@@ -314,12 +333,8 @@ INLINE void reach_rows(Job *job, int64_t n, int64_t moved)
     memset(l1, 0, (size_t)n * sizeof(int64_t));
     int32_t most = size_rows(job, n, l1);
     int all = square_rows(job, n, moved);
-    for (int64_t i = 0; job->intercept >= 0 && i < n; i++) {
-        int64_t own = all || job->length[i] > job->radius ? (int64_t)level[i] * level[i] : 0;
-        l1[i] += level[i];
-        square[i] += own;
-        most = level[i] > most ? level[i] : most;
-    }
+    if (job->intercept >= 0)
+        most = reach_intercept(level, n, all ? -1 : job->radius, job->length, most, l1, square);
     for (int64_t j = 0; j < job->count; j++)
         for (int64_t i = 0; job->columns[j].hot && i < n; i++)
             if (job->columns[j].hot[i] >= 0) {
@@ -357,15 +372,36 @@ INLINE void add_signed(const int32_t *restrict q, const int32_t *restrict sign, 
     *total += negative;
 }
 
+/* A sign becomes its mask, 0 or -1; a class stays as it is. */
+#define READ_LABELS(NAME, T) \
+    INLINE int read_##NAME(const T *restrict given, int64_t n, int64_t classes, int32_t *restrict label) \
+    { \
+        int bad = 0; \
+        for (int64_t i = 0; classes && i < n; i++) { \
+            bad |= given[i] < 0 || (int64_t)given[i] >= classes; \
+            label[i] = (int32_t)given[i]; \
+        } \
+        for (int64_t i = 0; !classes && i < n; i++) { \
+            bad |= given[i] != -1 && given[i] != 1; \
+            label[i] = -(int32_t)(given[i] < 0); \
+        } \
+        return bad; \
+    }
+READ_LABELS(1, int8_t)
+READ_LABELS(2, int16_t)
+READ_LABELS(4, int32_t)
+READ_LABELS(8, int64_t)
+#undef READ_LABELS
+
 INLINE int read_labels(Job *job, int64_t start, int64_t n)
 {
-    int bad = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t label = label_at(job, start + i);
-        bad |= job->classes ? label < 0 || label >= job->classes : label != -1 && label != 1;
-        job->label[i] = (int32_t)(job->classes ? label : label >> 1); /* a sign becomes its mask, 0 or -1 */
+    const char *at = job->labels + start * job->label_size;
+    switch (job->label_size) {
+        case 1: return read_1((const int8_t *)at, n, job->classes, job->label);
+        case 2: return read_2((const int16_t *)at, n, job->classes, job->label);
+        case 4: return read_4((const int32_t *)at, n, job->classes, job->label);
+        default: return read_8((const int64_t *)at, n, job->classes, job->label);
     }
-    return bad;
 }
 
 INLINE void add_hot_signed(Job *job, const int32_t *hot, int64_t n)
