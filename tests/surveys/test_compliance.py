@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from suffice import surveys
 from suffice.core.errors import InputError
@@ -144,6 +145,16 @@ def test_the_test_of_fit_rejects_a_true_channel_as_rarely_as_it_says():
             surveys.fit(surveys.read({"y": y, "p": p}, answer="y", design="Warner", p1="p"))[0].p_value
         )
     assert 0.01 < np.mean(np.array(odds) < 0.05) < 0.1
+
+
+def test_a_share_at_its_end_makes_the_test_cautious_and_not_blind():
+    answers = surveys.read({"y": [1] * 98 + [0] * 631}, answer="y", design="Forced", p1=0.75, p2=2 / 3)
+    found = surveys.fit(answers)[0]
+    assert (found.freedom, found.at_end) == (0, 1)
+    assert found.statistic == pytest.approx(
+        2 * (98 * np.log(98 / 729 * 6) + 631 * np.log(631 / 729 * 1.2)), rel=1e-6
+    )
+    assert found.p_value == pytest.approx(2 * ndtr(-(found.statistic**0.5)), rel=1e-6)
 
 
 def test_a_single_channel_inside_its_range_fits_whatever_was_said():

@@ -27,6 +27,18 @@ def test_the_power_of_two_hundred_forced_answers_is_that_of_the_binomial():
     assert found.power == pytest.approx(exact, abs=0.02)
 
 
+def test_a_test_of_two_sides_rejects_on_both_with_half_the_level_each():
+    found = surveys.power(FORCED, 0.32, answers=900, against=0.25)
+    null, truth = 1 / 6 + 2 / 3 * 0.25, 1 / 6 + 2 / 3 * 0.32
+    width = stats.norm.isf(0.025) * (null * (1 - null) / 900) ** 0.5
+    upper = stats.binom.sf(np.ceil(900 * (null + width)) - 1, 900, truth)
+    lower = stats.binom.cdf(np.floor(900 * (null - width)), 900, truth)
+    assert found.power == pytest.approx(upper + lower, abs=0.02)
+    assert surveys.power(FORCED, 0.25, answers=900, against=0.25 + 1e-9).power == pytest.approx(
+        0.05, abs=1e-3
+    )
+
+
 def test_the_size_for_a_chance_is_the_least_that_has_it():
     found = surveys.power(sf.Crosswise(0.2), 0.3, against=0.2, chance=0.9)
     assert found.power >= 0.9

@@ -148,3 +148,39 @@ def test_answers_beyond_the_channel_have_no_finite_regression():
     answers = surveys.read({"y": [0] * 200 + [1] * 5}, answer="y", design="Warner", p1=0.7)
     with pytest.raises(InputError, match="no finite maximum"):
         surveys.regress(answers, "answer ~ 1")
+
+
+def test_a_weight_of_two_is_two_answers_and_coefficients_agree():
+    frame, _ = made(400, 7)
+    times = np.random.default_rng(0).integers(1, 4, 400)
+    weighted = surveys.read(frame | {"w": times}, answer="y", design="Warner", p1=0.85)
+    repeated = {name: np.repeat(column, times) for name, column in frame.items()}
+    one = surveys.regress(weighted, "answer ~ age + C(region)", weight="w")
+    two = surveys.regress(
+        surveys.read(repeated, answer="y", design="Warner", p1=0.85), "answer ~ age + C(region)"
+    )
+    assert one.coefficients == pytest.approx(two.coefficients, abs=1e-6)
+    assert one.robust
+
+
+def test_odds_ratios_intervals_and_p_values_belong_to_the_coefficients():
+    found = surveys.regress(made(2000, 8)[1], "answer ~ age")
+    low, high = found.interval(0.95)[1]
+    assert (low + high) / 2 == pytest.approx(found.coefficients[1])
+    assert high - low == pytest.approx(2 * 1.959964 * found.stderr[1], rel=1e-6)
+    assert np.log(found.odds_ratios) == pytest.approx(found.coefficients)
+    assert found.p_values[1] < 1e-6
+    assert str(found).count("\n") == 4
+
+
+def test_the_error_of_a_weighted_intercept_is_that_of_the_weighted_share():
+    draw = np.random.default_rng(11)
+    frame = {"y": draw.integers(0, 2, 300), "w": draw.uniform(0.2, 3.0, 300)}
+    answers = surveys.read(frame, answer="y", design="Warner", p1=0.9)
+    fitted, share = (
+        surveys.regress(answers, "answer ~ 1", weight="w"),
+        surveys.estimate(answers, weight="w").of(),
+    )
+    chance = expit(fitted.coefficients[0])
+    assert chance == pytest.approx(share.moments, abs=1e-6)
+    assert fitted.stderr[0] * chance * (1 - chance) == pytest.approx(share.stderr, rel=1e-3)
