@@ -164,3 +164,18 @@ def test_a_single_channel_inside_its_range_fits_whatever_was_said():
     found = surveys.fit(answers)[0]
     assert found.blind
     assert "any outcome fits" in str(found)
+
+
+def test_levels_that_are_close_give_a_share_with_a_warning():
+    p, y = two_levels(crosswise(0.3, 0.3, 0.0), 0.2, 0.22, people=2000)
+    close = surveys.compliance(
+        surveys.read({"y": y, "p": p}, answer="y", design="Crosswise", p1="p"), says="no"
+    )
+    assert close.weak
+    assert "next to nothing" in str(close)
+    p, y = two_levels(crosswise(0.3, 0.3, 0.0), 0.2, 0.8, people=2000)
+    far = surveys.compliance(
+        surveys.read({"y": y, "p": p}, answer="y", design="Crosswise", p1="p"), says="no"
+    )
+    assert not far.weak
+    assert "next to nothing" not in str(far)

@@ -27,6 +27,14 @@ def test_the_power_of_two_hundred_forced_answers_is_that_of_the_binomial():
     assert found.power == pytest.approx(exact, abs=0.02)
 
 
+def test_the_power_is_the_one_in_the_tests_of_the_package_rr():
+    # there 0.9868872 is given for 2/3, 1/6, 1/6, a share of .2 against 0 and a level of .01, to find n = 200
+    found = surveys.power(FORCED, 0.2, answers=200, against=0.0, level=0.01, sides=1)
+    assert found.power == pytest.approx(0.9868872, abs=5e-8)
+    wanted = surveys.power(FORCED, 0.2, against=0.0, level=0.01, chance=0.986887, sides=1)
+    assert wanted.answers == 200
+
+
 def test_a_test_of_two_sides_rejects_on_both_with_half_the_level_each():
     found = surveys.power(FORCED, 0.32, answers=900, against=0.25)
     null, truth = 1 / 6 + 2 / 3 * 0.25, 1 / 6 + 2 / 3 * 0.32

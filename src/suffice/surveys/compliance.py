@@ -27,6 +27,7 @@ Says = Literal["no", "yes", "guess"]
 _SAYS = {"no": 0.0, "yes": 1.0, "guess": 0.5}
 _FLAT = 1e-6
 _GRID = 21
+_WEAK = 0.25
 _SAME = 1e-6  # twice a difference in log-likelihood that is rounding
 
 
@@ -52,13 +53,19 @@ class Compliance:
     statistic: float
     p_value: float
 
+    @property
+    def weak(self) -> bool:
+        """Whether the share's error is so large that the design says next to nothing of it."""
+        return self.stderr is not None and self.stderr > _WEAK
+
     def __str__(self) -> str:
-        """Three lines."""
+        """Three lines, and a fourth where the design says next to nothing."""
         return (
             f"of {self.who}, {_told(self.share, self.stderr)} did not follow and said {self.says}\n"
             f"prevalence {_told(self.prevalence, self.prevalence_stderr)}; "
             f"{self.naive:.4f} if all had followed\n"
             f"everybody followed: statistic {self.statistic:.3f}, p = {probability(self.p_value)}"
+            + ("\nthe design says next to nothing of this share: see its error" if self.weak else "")
         )
 
 
