@@ -39,7 +39,7 @@ fix: $(call READY,test)  ## format, and mend what ruff can mend
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-laws: $(call READY,test)  ## the laws at their full figures (minutes to an hour); goes on where it stopped
+laws: $(call READY,laws)  ## the laws at their full figures (minutes to an hour); goes on where it stopped
 	$(PYTEST) -m laws --hypothesis-profile=laws --durations=10 --gates docs/trust/gates.json $(LAWS)
 	$(BIN)/python docs/trust/report_page.py
 
@@ -65,6 +65,7 @@ clean:  ## remove what was built here, the environment included
 # extras of pyproject.toml that each kind of work wants
 WANTED_demo := duckdb,plot
 WANTED_test := test,dev
+WANTED_laws := test,dev,laws
 WANTED_docs := docs
 $(call READY,%):
 	@sh .ci/setup $(VENV) $(WANTED_$*)
