@@ -76,6 +76,12 @@ def test_a_true_answer_that_is_none_is_refused(campus):
     assert "maybe" not in ended.err
 
 
+def test_an_answer_to_a_question_that_is_not_asked_is_refused(campus):
+    ended = run(*ANSWER, "--set", "cheat=no", "--yes", "-o", "me.json")
+    assert ended.code == 2
+    assert "asked only of" in ended.err
+
+
 def test_records_that_do_not_fit_are_refused_or_set_aside(campus):
     done(*ANSWER, "--yes", "-o", "a.json", "--quiet")
     odd = json.loads((campus / "a.json").read_text()) | {"person": "odd", "answers": {"drug": "perhaps"}}

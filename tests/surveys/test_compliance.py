@@ -179,3 +179,11 @@ def test_levels_that_are_close_give_a_share_with_a_warning():
     )
     assert not far.weak
     assert "next to nothing" not in str(far)
+
+
+def test_channels_of_single_records_are_not_tested_for_fit():
+    draw = np.random.default_rng(6)
+    frame = {"y": draw.integers(0, 2, 300), "p": draw.uniform(0.7, 0.9, 300)}
+    found = surveys.fit(surveys.read(frame, answer="y", design="Warner", p1="p"))[0]
+    assert found.blind
+    assert found.answers == 0

@@ -272,7 +272,7 @@ def _asked(form: Any, given: dict[str, str]) -> dict[str, Any]:
         if name not in found:
             found[name] = typer.prompt(f"{plain(name)} (sent as it is)", err=True)
     for one in form.questions:
-        if not one.asked_of(found):
+        if not one.asked_of(found) and one.name not in given:
             continue
         labels = {str(label): label for label in one.channel.truths()}
         said = given.get(one.name)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Fit", "compare", "fit"]
 
 
+_LEAST = 10  # answers through one law, below which frequencies say nothing of it
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -74,7 +77,10 @@ class Comparison:
 
 
 def fit(answers: Answers | Release) -> tuple[Fit, ...]:
-    """The test of the channel, question by question; each answer counts as one, without weights."""
+    """The test of the channel, question by question; each answer counts as one, without weights.
+
+    Channels that fewer than ten answers went through are left out; a question of such alone is not tested.
+    """
     given = answers_of(answers).given()
     return tuple(_fit(name, part) for name, part in given.each())
 
@@ -120,10 +126,15 @@ def compare(
 
 def _fit(name: str, part: Answers) -> Fit:
     """Twice the log-likelihood that frequencies, law by law, have beyond the best shares of truths."""
+    laws = [law for law in _laws(part) if law.sum() >= _LEAST]
+    if not laws:
+        return Fit(name, 0, 0.0, 0, 0, 1.0)
+    kept = np.logical_or.reduce(laws)
+    part, laws = part.rows(kept), [law[kept] for law in laws]
     likelihood = part.likelihood()
     found = shares(likelihood)
     free_likelihood, cells = 0.0, 0
-    for law in _laws(part):
+    for law in laws:
         counts = np.bincount(part.code[law])
         seen = counts[counts > 0]
         free_likelihood += float(seen @ np.log(seen / seen.sum()))
