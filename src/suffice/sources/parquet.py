@@ -6,9 +6,6 @@ footer holds of every column are never looked at: they are values of single rows
 Text is read as dictionaries, always: the file holds it that way where it repeats, and whoever
 encodes it then looks at each distinct text once. That the file of one writer says `string` and
 that of another `large_string` or `categorical` makes no difference.
-
-A file on this machine whose row groups are small is mapped into memory: one copy less. Files must not
-change while they are read; one that is cut short then would end the process.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Parquet", "RowGroups"]
 
 _ROWS = 1 << 17
-_VALUES = 1 << 22
+_MANY = 1 << 14
 _LARGE = 1 << 26
 _BUFFER = 1 << 20
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -137,11 +134,20 @@ class RowGroups:
         try:
             texts = [name for name in stored if self.schema.field(name).type == _TEXT]
             with _opened(self.path, self.filesystem, self.buffer, texts) as file:
-                rows = _rows_per_batch(len(stored))
-                for batch in file.iter_batches(rows, list(self.groups), stored, use_threads=False):
+                for batch in self._decoded(file, stored):
                     yield self._shaped(batch, stated)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"The file {self.path!r} cannot be read to its end: {error}") from error
+
+    def _decoded(self, file: pq.ParquetFile, stored: list[str]) -> Iterator[pa.RecordBatch]:
+        """Whole row groups, which is quickest; batches of them where they are large, or small and many."""
+        rows = sum(file.metadata.row_group(group).num_rows for group in self.groups)
+        if self.buffer or rows < _MANY * len(self.groups):
+            size = rows_per_batch(len(stored))
+            yield from file.iter_batches(size, list(self.groups), stored, use_threads=False)
+            return
+        for group in self.groups:
+            yield from file.read_row_group(group, stored, use_threads=False).to_batches()
 
     def _shaped(self, batch: pa.RecordBatch, stated: dict[str, Constant]) -> pa.RecordBatch:
         batch = _compact(batch)
@@ -150,19 +156,13 @@ class RowGroups:
         return projected(with_constants(batch, stated, self.schema), self.schema)
 
 
-def _rows_per_batch(columns: int) -> int:
-    """As many as a fragment has, if the columns are few: starting to decode costs more than a cache saves."""
-    return max(rows_per_batch(columns), min(_ROWS, _VALUES // max(columns, 1)))
-
-
 def _opened(path: str, filesystem: Any, buffer: int = 0, texts: Sequence[str] = ()) -> pq.ParquetFile:
-    """On this machine each column chunk is read by itself; elsewhere neighbouring ones in one request."""
+    """Column chunks that lie side by side are read at once, but where a row group is large."""
     return pq.ParquetFile(
         path,
         metadata=_metadata(path, _stamp(path)) if filesystem is None else None,
-        memory_map=filesystem is None and not buffer,
         filesystem=filesystem,
-        pre_buffer=filesystem is not None,
+        pre_buffer=filesystem is not None or not buffer,
         buffer_size=buffer,
         read_dictionary=list(texts) or None,
     )

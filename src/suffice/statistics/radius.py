@@ -46,7 +46,8 @@ class Sample:
         if halvings == self.halvings:
             return self.pieces
         limit = np.uint64(2 ** (64 - halvings))
-        kept = [(norms[hashes < limit], hashes[hashes < limit]) for norms, hashes in self.pieces]
+        below = [np.flatnonzero(hashes < limit) for _, hashes in self.pieces]
+        kept = [(n[at], hashes[at]) for at, (n, hashes) in zip(below, self.pieces, strict=True)]
         if not kept:
             return ()
         norms, hashes = zip(*kept, strict=True)
