@@ -189,7 +189,7 @@ def measured(name, frame, y, train, cache, epsilons, draws, only):
                 row[kind]["gain"] = float(apart.mean() * 100)
                 row[kind]["p"] = float(ttest_1samp(apart, 0.0).pvalue)
         found[epsilon] = row
-        print(name, epsilon, {kind: round(one["mean"], 2) for kind, one in row.items()}, flush=True)
+        print(name, epsilon, {kind: f"{one['mean']:.2f}" for kind, one in row.items()}, flush=True)
     return found
 
 
@@ -208,7 +208,8 @@ def plot(found: dict, path: Path) -> None:
             axis.plot(list(PUBLISHED), list(PUBLISHED.values()), "k--", lw=1, label="published best")
         axis.set(xscale="log", title=name, xlabel="epsilon")
     axes[0][0].set_ylabel("test accuracy, %")
-    axes[0][0].legend(fontsize=7)
+    for axis in {axes[0][0], axes[0][-1]}:
+        axis.legend(fontsize=7)
     figure.tight_layout()
     figure.savefig(path, dpi=120)
 
