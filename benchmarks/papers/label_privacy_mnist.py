@@ -184,7 +184,7 @@ def measured(name, frame, y, train, cache, epsilons, draws, only):
             for kind, one in hits.items()
         }
         for kind, one in hits.items():
-            if kind != "geometry":  # rows are paired; draws are averaged
+            if kind != "geometry" and "geometry" in hits:  # rows are paired; draws are averaged
                 apart = hits["geometry"].mean(axis=0) - one.mean(axis=0)
                 row[kind]["gain"] = float(apart.mean() * 100)
                 row[kind]["p"] = float(ttest_1samp(apart, 0.0).pvalue)
