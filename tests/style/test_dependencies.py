@@ -33,9 +33,8 @@ EXTRAS = {
     "sql": {"ibis-framework"},
 }
 WORKSHOP = {"test", "laws", "dev", "docs"}
-# libraries whose import has another name, and those that come with one of the list
+# libraries whose import has another name
 IMPORTED_AS = {"scikit-learn": "sklearn", "python-flint": "flint", "ibis-framework": "ibis"}
-COME_ALONG = {"joblib": "scikit-learn", "click": "typer"}
 # frames that a user hands in or asks for; nothing needs them, and their absence is an error that says so
 GUESTS = {"pandas", "polars"}
 
@@ -82,5 +81,4 @@ def test_every_requirement_says_the_oldest_version_that_it_takes():
 def test_every_library_that_is_imported_is_stated():
     stated = CORE.union(*EXTRAS.values())
     known = {IMPORTED_AS.get(name, name.replace("-", "_")) for name in stated} | GUESTS
-    known |= {name for name, brought in COME_ALONG.items() if brought in CORE}
     assert {root: files for root, files in imported().items() if root not in known} == {}
