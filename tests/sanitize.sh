@@ -10,7 +10,7 @@ trap 'rm -rf "$copy"' EXIT
 cp -r "$top/src" "$copy/src"
 rm -f "$copy"/src/suffice/maths/kernels/*.so
 include=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
-for kernel in _fold _even _rado; do
+for kernel in _fold _even _page _rado; do
   case $kernel in
     _even) floats="-ffp-contract=fast -fno-math-errno -fno-trapping-math" ;;
     *) floats="-ffp-contract=off -fno-math-errno" ;;
@@ -27,4 +27,5 @@ cd "$top"
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
 PYTHONPATH="$copy/src" OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 \
-  "$python" -m pytest -q -p no:cacheprovider --capture=sys tests/maths/kernels tests/laws/test_kernels_agree.py
+  "$python" -m pytest -q -p no:cacheprovider --capture=sys \
+  tests/maths/kernels tests/laws/test_kernels_agree.py tests/sources/test_page.py

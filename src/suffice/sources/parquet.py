@@ -11,8 +11,6 @@ that of another `large_string` or `categorical` makes no difference.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import pyarrow as pa
@@ -20,6 +18,7 @@ import pyarrow.parquet as pq
 
 from suffice.core.errors import InputError, SchemaError
 from suffice.sources.frame import plain_schema, projected, refuse_missing, rows_per_batch
+from suffice.sources.page import footer, plain_arrays
 from suffice.sources.path import Constant, Paths, listing, partitions, refuse_difference, with_constants
 
 if TYPE_CHECKING:
@@ -147,7 +146,13 @@ class RowGroups:
             yield from file.iter_batches(size, list(self.groups), stored, use_threads=False)
             return
         for group in self.groups:
-            yield from file.read_row_group(group, stored, use_threads=False).to_batches()
+            plain = plain_arrays(self.path, group, stored) if self.filesystem is None else {}
+            others = [name for name in stored if name not in plain]
+            if others:
+                decoded = file.read_row_group(group, others, use_threads=False).to_batches()
+                yield from _beside(plain, stored, decoded)
+            else:
+                yield pa.RecordBatch.from_arrays([plain[name] for name in stored], stored)
 
     def _shaped(self, batch: pa.RecordBatch, stated: dict[str, Constant]) -> pa.RecordBatch:
         batch = _compact(batch)
@@ -160,7 +165,7 @@ def _opened(path: str, filesystem: Any, buffer: int = 0, texts: Sequence[str] = 
     """Column chunks that lie side by side are read at once, but where a row group is large."""
     return pq.ParquetFile(
         path,
-        metadata=_metadata(path, _stamp(path)) if filesystem is None else None,
+        metadata=footer(path) if filesystem is None else None,
         filesystem=filesystem,
         pre_buffer=filesystem is not None or not buffer,
         buffer_size=buffer,
@@ -168,16 +173,17 @@ def _opened(path: str, filesystem: Any, buffer: int = 0, texts: Sequence[str] = 
     )
 
 
-def _stamp(path: str) -> tuple[int, int, int]:
-    """What changes when a file does."""
-    told = Path(path).stat()
-    return told.st_ino, told.st_size, told.st_mtime_ns
-
-
-@lru_cache(maxsize=4)
-def _metadata(path: str, stamp: tuple[int, int, int]) -> pq.FileMetaData:  # noqa: ARG001  the key
-    """The footer of a file as it was at that time; else each of its fragments would read it again."""
-    return pq.read_metadata(path)
+def _beside(
+    plain: dict[str, pa.Array], names: list[str], decoded: list[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Batches of the columns that pyarrow decoded, with their share of those that it did not."""
+    start = 0
+    for batch in decoded:
+        rows = batch.num_rows
+        yield pa.RecordBatch.from_arrays(
+            [plain[name].slice(start, rows) if name in plain else batch.column(name) for name in names], names
+        )
+        start += rows
 
 
 def _footer(path: str, filesystem: Any) -> tuple[pa.Schema, tuple[int, ...], int]:

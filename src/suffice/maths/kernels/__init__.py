@@ -20,6 +20,7 @@ except ImportError:  # no compiler where this was installed
 
 encode = chosen.encode
 even_pass = chosen.even_pass
+join_pages = chosen.join_pages
 mean_fold = chosen.mean_fold
 rado_fold = chosen.rado_fold
 rado_subsets = chosen.rado_subsets
@@ -43,6 +44,7 @@ __all__ = [
     "Vectors",
     "encode",
     "even_pass",
+    "join_pages",
     "lanes",
     "mean_fold",
     "rado_fold",

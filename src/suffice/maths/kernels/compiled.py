@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.bounds import Norm
-from suffice.maths.kernels import _even, _fold, _rado
+from suffice.maths.kernels import _even, _fold, _page, _rado
 from suffice.maths.kernels.block import (
     EVEN,
     EvenLoss,
@@ -38,6 +38,7 @@ from suffice.maths.kernels.plan import (
 __all__ = [
     "encode",
     "even_pass",
+    "join_pages",
     "mean_fold",
     "rado_fold",
     "rado_subsets",
@@ -132,6 +133,11 @@ def second_moment(
     if isinstance(found, Offence):
         return found
     return high + np.tril(high, -1).T, low + np.tril(low, -1).T
+
+
+def join_pages(chunk: memoryview, count: int, item: int, out: Any, *, nullable: bool) -> bool:
+    """Whether a column chunk of Parquet holds `count` plain numbers of `item` bytes; then they are in `out`."""
+    return _page.join(chunk, count, nullable, item, out)
 
 
 def even_pass(

@@ -40,6 +40,7 @@ from suffice.maths.linear_odd import LOSSES
 __all__ = [
     "encode",
     "even_pass",
+    "join_pages",
     "mean_fold",
     "rado_fold",
     "rado_subsets",
@@ -167,6 +168,11 @@ def second_moment(
         high += low >> 32
         low &= 0xFFFFFFFF
     return high, low
+
+
+def join_pages(chunk: memoryview, count: int, item: int, out: Any, *, nullable: bool) -> bool:  # noqa: ARG001
+    """It reads no pages: pyarrow, which decodes whatever is not joined, is the twin of this kernel."""
+    return False
 
 
 def even_pass(

@@ -1,0 +1,3 @@
+from typing import Any
+
+def join(*args: Any) -> bool: ...
