@@ -136,7 +136,7 @@ def second_moment(
 
 
 def join_pages(chunk: memoryview, count: int, item: int, out: Any, *, nullable: bool) -> bool:
-    """Whether a column chunk of Parquet holds `count` plain numbers of `item` bytes; then they are in `out`."""
+    """Whether a chunk of Parquet holds `count` plain numbers of `item` bytes; if so they are in `out`."""
     return _page.join(chunk, count, nullable, item, out)
 
 
