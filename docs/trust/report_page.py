@@ -31,6 +31,8 @@ TITLES = {
     "G21": "Malformed files",
     "G22": "A second implementation reads",
     "G23": "A short script re-derives",
+    "G27": "Fresh environments",
+    "G28": "Bounded memory",
     "G30": "Real bugs, put back",
 }
 HEAD = """# What the laws showed

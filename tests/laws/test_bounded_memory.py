@@ -134,12 +134,12 @@ def test_a_release_of_a_million_streamed_rows_needs_the_memory_of_some_batches()
 def test_a_release_of_fifty_million_streamed_rows_needs_the_memory_of_some_batches(gate):
     """They are 7,630 MB; the wrong way is shown with a tenth of them, which are 763."""
     said, wrong = measured(50_000_000), measured(5_000_000, "held")
-    rates = [50 / said["seconds"], 50 / max(said["seconds"] - said["making"], 1e-9)]
+    rates = [50 / said["seconds"], 50 / said["making"]]
     gate(
         "G28",
         "50M x 20 streamed: under 500 MB above the start",
-        f"{said['grown']:.0f} MB; {rates[0]:.1f} Mrows/s by {WORKERS} threads, making the rows included, "
-        f"{rates[1]:.1f} without",
+        f"{said['grown']:.0f} MB; {rates[0]:.1f} Mrows/s by {WORKERS} threads, making the rows included "
+        f"(making them alone: {rates[1]:.1f})",
         f"5M rows held in a table: {wrong['grown']:.0f} MB",
     )
     assert said["made"] == said["count"]
