@@ -99,6 +99,13 @@ def uv():
     return found
 
 
+@pytest.fixture
+def place(tmp_path):
+    """A folder that is gone afterwards: an environment may take a gigabyte."""
+    yield tmp_path
+    shutil.rmtree(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """The source archive, and the wheel made from it, as an index would hold them."""
@@ -149,13 +156,11 @@ def starts(python, folder):
     return best["import"] / best["bare"], best["help"] / best["bare"]
 
 
-def test_a_wheel_and_a_source_archive_make_the_same_release_with_a_compiler_and_with_none(
-    tmp_path, built, gate
-):
+def test_a_wheel_and_a_source_archive_make_the_same_release_with_a_compiler_and_with_none(place, built, gate):
     said = {}
     cases = {"wheel": {}, "sdist": {}, "sdist without": {"CC": "/bin/false", "CXX": "/bin/false"}}
     for case, variables in cases.items():
-        folder = tmp_path / case.replace(" ", "-")
+        folder = place / case.replace(" ", "-")
         folder.mkdir()
         python, said[case] = lived(folder, built[case.partition(" ")[0]], **variables)
         if case == "wheel":
@@ -174,8 +179,8 @@ def test_a_wheel_and_a_source_archive_make_the_same_release_with_a_compiler_and_
 
 
 @pytest.mark.parametrize("extra", sorted(set(OPTIONAL) - WORKSHOP))
-def test_an_extra_brings_what_it_is_for(tmp_path, built, gate, extra):
-    _, said = lived(tmp_path, built["wheel"], extra, wanted=LIBRARIES[extra])
+def test_an_extra_brings_what_it_is_for(place, built, gate, extra):
+    _, said = lived(place, built["wheel"], extra, wanted=LIBRARIES[extra])
     gate("G27", f"[{extra}] installs, imports, releases, fits", f"accuracy {said['accuracy']:.3f}")
     if "duckdb" in LIBRARIES[extra]:
         assert said["duckdb"] == 1
