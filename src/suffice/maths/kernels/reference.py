@@ -258,8 +258,8 @@ def rado_subsets(key: bytes, first: int, stripes: int, count: int) -> NDArray[np
     for _ in range(10):
         for a, b, c, d in _QUARTERS:
             _quarter(state, a, b, c, d)
-    words: NDArray[np.uint32] = (state + start).transpose(1, 2, 0).reshape(stripes, -1)[:, :count]
-    return np.ascontiguousarray(words)
+    words: NDArray[np.uint32] = (state + start).transpose(1, 2, 0).reshape(stripes, 16 * blocks)
+    return np.ascontiguousarray(words[:, :count])
 
 
 def _quarter(state: NDArray[np.uint32], a: int, b: int, c: int, d: int) -> None:
